@@ -1,9 +1,9 @@
 import { openCatalog } from '../engine/catalog/catalog.js';
-import { openMemoryExecutor } from '../engine/query/memory/executor.js';
+import { openMemoryExecutor } from '../engine/query/memory/memory-executor.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
-import { openQueryEngine, type PlanTrace } from '../engine/query/plan/engine.js';
+import { openQueryEngine, type PlanTrace } from '../engine/query/plan/query-engine.js';
 import { stepText } from '../engine/query/plan/plan.js';
 import { describe } from '../engine/query/predicate/kinds.js';
 import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';

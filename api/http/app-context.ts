@@ -1,7 +1,7 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { Config } from '../../engine/core/config.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import type { QueryEngine } from '../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 import type { LogSink } from './log.js';

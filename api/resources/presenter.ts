@@ -1,4 +1,4 @@
-import { accessOf } from '../../engine/catalog/access.js';
+import { viewerOf } from '../../engine/catalog/access.js';
 import type { AccountRow } from '../../engine/catalog/accounts.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
@@ -62,7 +62,7 @@ export class Presenter {
     isDeleted = false,
   ): Promise<readonly VaultContext[]> {
     const ids = rows.map((row) => row.id);
-    const permissions = await this.tables.vaults.permissions(accessOf(this.caller), ids);
+    const permissions = await this.tables.vaults.permissions(viewerOf(this.caller), ids);
     const counts = await this.tables.vaults.childCounts(ids);
     return Promise.all(
       rows.map(async (row) => {
@@ -125,7 +125,7 @@ export class Presenter {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;
     const vault = await this.vault(row.vaultId);
-    const permissions = await this.tables.vaults.permissions(accessOf(this.caller), [vault.id]);
+    const permissions = await this.tables.vaults.permissions(viewerOf(this.caller), [vault.id]);
     return vaultSummary.view(vault, {
       account: await this.account(vault.accountId),
       permission: permissions.get(vault.id) ?? null,

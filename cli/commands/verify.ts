@@ -1,7 +1,7 @@
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
-import { verifyFolder } from '../../scheduler/queue/verify.js';
+import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
@@ -28,7 +28,7 @@ export const verify: Command = {
       const unreferencedBefore = now - graceMs;
       const found = await verifyFolder({ data, catalog, store, unreferencedBefore, now });
       for (const { where, problem } of found) terminal.out(`${where}: ${problem}`);
-      const { total } = await catalog.datasets.list({ access: null }, { limit: 0, offset: 0 });
+      const { total } = await catalog.datasets.list({ viewer: null }, { limit: 0, offset: 0 });
       terminal.note(
         found.length === 0
           ? `${data.root}: ${total} datasets, all is well`

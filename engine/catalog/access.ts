@@ -9,7 +9,7 @@ import type { ExportRow } from './exports.js';
 import type { FieldRow } from './fields.js';
 import type { ImportRow } from './imports.js';
 import type { ObjectRow } from './object-row.js';
-import { permissionLevels, type Access, type Permission } from './permission.js';
+import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
 import type { OwnedRow } from './saved-resource.js';
 import type { TaskRow } from './task-row.js';
@@ -41,7 +41,7 @@ export interface Kinds {
 export type Kind = keyof Kinds;
 
 /** The principal in the form that list filters take. */
-export function accessOf({ user }: Pick<Principal, 'user'>): Access {
+export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
   return { userId: user.id, accountId: user.accountId, role: user.role };
 }
 
@@ -63,7 +63,7 @@ export async function permissionOn(
   principal: Pick<Principal, 'user'>,
   vaultId: number,
 ): Promise<Permission | null> {
-  return tables.vaults.permission(accessOf(principal), vaultId);
+  return tables.vaults.permission(viewerOf(principal), vaultId);
 }
 
 /**

@@ -22,7 +22,7 @@ import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
-import type { Access } from './permission.js';
+import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
 import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
 import type { SavedResourceTable } from './saved-resource.js';
@@ -51,7 +51,7 @@ export interface Tables {
   readonly beaconSets: SavedResourceTable<BeaconSetRow>;
   readonly beacons: SavedResourceTable<BeaconRow>;
   readonly globalBeacons: GlobalBeaconTable;
-  readonly search: SearchTable<Access>;
+  readonly search: SearchTable<Viewer>;
   /** The next id of an object, job or task. */
   nextId(): Promise<number>;
   /** Whether an object, job or task has ever had this id; false for files that are newer than a catalogue restored from a backup. */

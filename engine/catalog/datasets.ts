@@ -155,7 +155,7 @@ export function datasetTable(db: Database): DatasetTable {
 }
 
 function conditions(filter: DatasetFilter): Sql[] {
-  const clauses: Sql[] = [mayAccess(filter.access)];
+  const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.ids) clauses.push(isOneOf(sql`datasets.id`, filter.ids));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.name !== undefined) {

@@ -214,7 +214,7 @@ function checkEdit(field: FieldRow, patch: FieldPatch): void {
 }
 
 function conditions(filter: FieldFilter): Sql[] {
-  const clauses: Sql[] = [mayAccess(filter.access)];
+  const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.datasetId !== undefined) clauses.push(sql`fields.dataset_id = ${filter.datasetId}`);
   if (filter.name !== undefined) clauses.push(sql`fields.name = ${filter.name}`);
   return clauses;

@@ -60,7 +60,7 @@ export async function listJobs<R>(
   page: Page,
 ): Promise<Listed<R>> {
   const jobs = codec.name;
-  const clauses: Sql[] = [mayAccess(filter.access)];
+  const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.ids) clauses.push(isOneOf(sql`${jobs}.id`, filter.ids));
   if (filter.datasetId !== undefined) clauses.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
   if (filter.vaultId !== undefined) clauses.push(sql`objects.vault_id = ${filter.vaultId}`);

@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import type { Access } from './permission.js';
+import type { Viewer } from './permission.js';
 import { sql, type Sql } from './sql.js';
 import type { TableCodec } from './table.js';
 
@@ -15,9 +15,9 @@ export interface Listed<R> {
   readonly total: number;
 }
 
-/** The list filter that every resource has. `access` is null for the system itself, never for a request. */
+/** The list filter that every resource has. `viewer` is null for the system itself, never for a request. */
 export interface AccessFilter {
-  readonly access: Access | null;
+  readonly viewer: Viewer | null;
 }
 
 /** All rows, for internal callers. */

@@ -5,7 +5,7 @@ import { listPage, type AccessFilter, type Listed, type Page } from './list-page
 import { fold } from './names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
-import { mayAccess, type Access, type Permission } from './permission.js';
+import { mayAccess, type Viewer, type Permission } from './permission.js';
 import { all, contains, endsWith, isOneOf, sql, startsWith, type Sql } from './sql.js';
 import { isVaultOf } from './vaults.js';
 
@@ -106,9 +106,9 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): Matcher | null {
   if (glob.pathPrefix.length > 1) {
     clauses.push(startsWith(sql`objects.path_key`, glob.pathPrefix));
   }
-  if (glob.vault === null) clauses.push(isPersonalVault(filter.access));
+  if (glob.vault === null) clauses.push(isPersonalVault(filter.viewer));
   if (glob.domain === undefined && glob.vault !== null) {
-    clauses.push(isOwnAccount(filter.access));
+    clauses.push(isOwnAccount(filter.viewer));
   }
   const domain = typeof glob.domain === 'string' ? compilePart(glob.domain) : null;
   const vault = typeof glob.vault === 'string' ? compilePart(glob.vault) : null;
@@ -120,8 +120,8 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): Matcher | null {
 }
 
 function conditions(filter: ObjectFilter): Sql[] {
-  const { access } = filter;
-  const clauses: Sql[] = [mayAccess(access, filter.permission)];
+  const { viewer } = filter;
+  const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
@@ -129,7 +129,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   }
   if (filter.vaultFullPath !== undefined) {
     const path = parseFullPath(filter.vaultFullPath);
-    clauses.push(path === undefined || access === null ? never : isVaultOf(path, access));
+    clauses.push(path === undefined || viewer === null ? never : isVaultOf(path, viewer));
   }
   if (filter.parentId === null) clauses.push(sql`objects.parent_id IS NULL`);
   else if (filter.parentId !== undefined) clauses.push(sql`objects.parent_id = ${filter.parentId}`);
@@ -142,9 +142,9 @@ function conditions(filter: ObjectFilter): Sql[] {
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
-    if (path === undefined || access === null) clauses.push(never);
+    if (path === undefined || viewer === null) clauses.push(never);
     else {
-      clauses.push(isVaultOf(path, access), sql`objects.path_key = ${fold(path.path)}`);
+      clauses.push(isVaultOf(path, viewer), sql`objects.path_key = ${fold(path.path)}`);
     }
   }
   if (filter.objectTypes) clauses.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
@@ -174,11 +174,11 @@ function ancestorConditions({ ancestorId, minDistance = 1 }: ObjectFilter): Sql[
 
 const never = sql`1 = 0`;
 
-function isPersonalVault(access: Access | null): Sql {
-  if (access === null) return never;
-  return sql`vaults.vault_type = 'user' AND vaults.user_id = ${access.userId}`;
+function isPersonalVault(viewer: Viewer | null): Sql {
+  if (viewer === null) return never;
+  return sql`vaults.vault_type = 'user' AND vaults.user_id = ${viewer.userId}`;
 }
 
-function isOwnAccount(access: Access | null): Sql {
-  return access === null ? never : sql`vaults.account_id = ${access.accountId}`;
+function isOwnAccount(viewer: Viewer | null): Sql {
+  return viewer === null ? never : sql`vaults.account_id = ${viewer.accountId}`;
 }

@@ -4,7 +4,7 @@ export type Role = 'member' | 'admin' | 'primary_owner';
 export type Permission = 'read' | 'write' | 'admin';
 
 /** The user for whom a statement runs: lists contain only what this user may read. */
-export interface Access {
+export interface Viewer {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
@@ -29,32 +29,32 @@ export function permissionOfLevel(level: number): Permission | null {
  * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
  * members need a grant; a public vault gives read to everybody.
  */
-export function vaultLevel(access: Access): Sql {
-  return levelWithout(access, sql`vaults.is_public`);
+export function vaultLevel(viewer: Viewer): Sql {
+  return levelWithout(viewer, sql`vaults.is_public`);
 }
 
 /** True for vaults on which the user has a permission that does not come from the vault being public. */
-export function hasOwnRight(access: Access): Sql {
-  return sql`${levelWithout(access, sql`0`)} > 0`;
+export function hasOwnRight(viewer: Viewer): Sql {
+  return sql`${levelWithout(viewer, sql`0`)} > 0`;
 }
 
 /** The level; `fallback` is the level of a user without any permission of their own. */
-function levelWithout(access: Access, fallback: Sql): Sql {
-  const isAccountAdmin = access.role !== 'member';
+function levelWithout(viewer: Viewer, fallback: Sql): Sql {
+  const isAccountAdmin = viewer.role !== 'member';
   return sql`CASE
-    WHEN vaults.user_id = ${access.userId} AND vaults.vault_type = 'user' THEN 2
-    WHEN vaults.user_id = ${access.userId} THEN 3
-    WHEN vaults.vault_type = 'general' AND vaults.account_id = ${access.accountId} AND ${isAccountAdmin} = 1 THEN 3
+    WHEN vaults.user_id = ${viewer.userId} AND vaults.vault_type = 'user' THEN 2
+    WHEN vaults.user_id = ${viewer.userId} THEN 3
+    WHEN vaults.vault_type = 'general' AND vaults.account_id = ${viewer.accountId} AND ${isAccountAdmin} = 1 THEN 3
     ELSE COALESCE(
       (SELECT vault_permissions.level FROM vault_permissions
-        WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${access.userId}),
+        WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${viewer.userId}),
       ${fallback})
   END`;
 }
 
 /** The condition that restricts a list over `vaults` to what the user may access; always true for the system (`null`). */
-export function mayAccess(access: Access | null, permission: Permission = 'read'): Sql {
-  return access === null
+export function mayAccess(viewer: Viewer | null, permission: Permission = 'read'): Sql {
+  return viewer === null
     ? sql`1 = 1`
-    : sql`${vaultLevel(access)} >= ${permissionLevels[permission]}`;
+    : sql`${vaultLevel(viewer)} >= ${permissionLevels[permission]}`;
 }

@@ -2,7 +2,7 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId, type SmallIdKind } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import type { Access } from './permission.js';
+import type { Viewer } from './permission.js';
 import { all, sql, type Sql } from './sql.js';
 import type { Millis, TableCodec } from './table.js';
 
@@ -86,7 +86,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   return {
     get,
     list: (filter, page) => {
-      const clauses = [visible(owner, filter.access), ...conditions(filter)];
+      const clauses = [visible(owner, filter.viewer), ...conditions(filter)];
       if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
         clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
@@ -114,8 +114,8 @@ export function savedResourceTable<R extends SavedResourceRow>(
   };
 }
 
-function visible(owner: Sql, access: Access | null): Sql {
-  if (access === null) return sql`1 = 1`;
-  return sql`(${owner}.user_id = ${access.userId}
-    OR (${owner}.account_id = ${access.accountId} AND ${owner}.is_shared = 1))`;
+function visible(owner: Sql, viewer: Viewer | null): Sql {
+  if (viewer === null) return sql`1 = 1`;
+  return sql`(${owner}.user_id = ${viewer.userId}
+    OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1))`;
 }

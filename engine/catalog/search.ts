@@ -6,7 +6,7 @@ import type {
   SearchVault,
 } from '../search/table.js';
 import type { Database } from './database.js';
-import { hasOwnRight, mayAccess, type Access } from './permission.js';
+import { hasOwnRight, mayAccess, type Viewer } from './permission.js';
 import { all, contains, isOneOf, join, sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
 import { fullName } from './users.js';
@@ -18,17 +18,17 @@ const maxDescriptionCharacters = 10_000;
 const maxTagCharacters = 100_000;
 
 /** Reads vaults and objects for searches. */
-export function searchTable(db: Database): SearchTable<Access> {
+export function searchTable(db: Database): SearchTable<Viewer> {
   return {
-    vaults: async (access, scope) => {
-      const isOwn = scope === 'own' ? hasOwnRight(access) : sql`1 = 1`;
+    vaults: async (viewer, scope) => {
+      const isOwn = scope === 'own' ? hasOwnRight(viewer) : sql`1 = 1`;
       const rows = await db.all(sql`SELECT vaults.id AS id, vaults.name AS name,
           accounts.domain AS domain, ${beginning(sql`vaults.description`)} AS description, vaults.tags AS tags,
           vaults.default_storage_class AS "storageClass", vaults.created_at AS "createdAt",
           vaults.updated_at AS "updatedAt", ${userColumns}
         FROM vaults JOIN accounts ON accounts.id = vaults.account_id
           JOIN users ON users.id = vaults.user_id
-        WHERE ${mayAccess(access)} AND ${isOwn} ORDER BY vaults.id`);
+        WHERE ${mayAccess(viewer)} AND ${isOwn} ORDER BY vaults.id`);
       return rows.map((row) => ({
         ...(row as unknown as SearchVault),
         fullPath: `${row['domain'] as string}:${row['name'] as string}`,

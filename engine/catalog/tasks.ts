@@ -260,8 +260,8 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 
 /** A user sees the tasks of their account whose objects they may read (contract 15.2). */
 function conditions(filter: TaskFilter): Sql[] {
-  const clauses: Sql[] = [mayAccess(filter.access)];
-  if (filter.access !== null) clauses.push(sql`tasks.account_id = ${filter.access.accountId}`);
+  const clauses: Sql[] = [mayAccess(filter.viewer)];
+  if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
   clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? userClasses));
   if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
   if (filter.statuses) clauses.push(isOneOf(sql`tasks.status`, filter.statuses));

@@ -13,7 +13,7 @@ import {
   permissionLevels,
   permissionOfLevel,
   vaultLevel,
-  type Access,
+  type Viewer,
   type Permission,
 } from './permission.js';
 import { all, contains, isOneOf, sql, type Sql } from './sql.js';
@@ -87,7 +87,7 @@ export interface VaultTable {
   get(id: number): Promise<VaultRow | undefined>;
   byName(accountId: number, name: string): Promise<VaultRow | undefined>;
   /** The vault that a full path of this user names, whether or not they may read it. */
-  byFullPath(path: FullPath, access: Access): Promise<VaultRow | undefined>;
+  byFullPath(path: FullPath, viewer: Viewer): Promise<VaultRow | undefined>;
   personal(userId: number): Promise<VaultRow | undefined>;
   /** Ordered by name. */
   list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
@@ -96,9 +96,9 @@ export interface VaultTable {
   /** Deletes the vault and its objects; returns the files and tasks that are left to clean up. */
   delete(id: number): Promise<Deletion>;
   /** The user's permissions on these vaults; a vault without any permission is not in the map. */
-  permissions(access: Access, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
+  permissions(viewer: Viewer, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** The user's permission on a vault; null for none. */
-  permission(access: Access, id: number): Promise<Permission | null>;
+  permission(viewer: Viewer, id: number): Promise<Permission | null>;
   /** Sets a user's granted permission on a vault; null removes it. */
   grant(id: number, userId: number, permission: Permission | null): Promise<void>;
   grants(
@@ -137,11 +137,11 @@ export function vaultTable(db: Database): VaultTable {
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
     one(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
   const levels = async (
-    access: Access,
+    viewer: Viewer,
     ids: readonly number[],
   ): Promise<readonly { readonly id: number; readonly level: number }[]> => {
     const rows = await db.all(
-      sql`SELECT vaults.id AS id, ${vaultLevel(access)} AS level FROM vaults
+      sql`SELECT vaults.id AS id, ${vaultLevel(viewer)} AS level FROM vaults
           WHERE ${isOneOf(sql`vaults.id`, ids)}`,
     );
     return rows.map((row) => ({ id: row['id'] as number, level: row['level'] as number }));
@@ -151,7 +151,7 @@ export function vaultTable(db: Database): VaultTable {
   return {
     get,
     byName,
-    byFullPath: (path, access) => one(isVaultOf(path, access)),
+    byFullPath: (path, viewer) => one(isVaultOf(path, viewer)),
     personal: (userId) => one(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
     list: async (filter, page) =>
       listPage(
@@ -218,18 +218,18 @@ export function vaultTable(db: Database): VaultTable {
         await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
         return removed;
       }),
-    permissions: async (access, ids) => {
+    permissions: async (viewer, ids) => {
       const found = new Map<number, Permission>();
-      for (const { id, level } of await levels(access, ids)) {
+      for (const { id, level } of await levels(viewer, ids)) {
         const permission = permissionOfLevel(level);
         if (permission !== null) found.set(id, permission);
       }
       return found;
     },
-    permission: async (access, id) => {
-      const { userId, accountId, role } = access;
+    permission: async (viewer, id) => {
+      const { userId, accountId, role } = viewer;
       const level = await cache.get(`${userId} ${accountId} ${role} ${id}`, async () => {
-        const [row] = await levels(access, [id]);
+        const [row] = await levels(viewer, [id]);
         return row?.level;
       });
       return permissionOfLevel(level ?? 0);
@@ -272,13 +272,13 @@ export function vaultTable(db: Database): VaultTable {
 }
 
 /** True for the row of `vaults` that a full path names for this user. */
-export function isVaultOf({ domain, vault }: FullPath, access: Access): Sql {
+export function isVaultOf({ domain, vault }: FullPath, viewer: Viewer): Sql {
   if (vault === null) {
-    const isOwn = sql`vaults.vault_type = 'user' AND vaults.user_id = ${access.userId}`;
+    const isOwn = sql`vaults.vault_type = 'user' AND vaults.user_id = ${viewer.userId}`;
     return domain === null ? isOwn : sql`${isOwn} AND ${isAccountOf(domain)}`;
   }
   const account =
-    domain === null ? sql`vaults.account_id = ${access.accountId}` : isAccountOf(domain);
+    domain === null ? sql`vaults.account_id = ${viewer.accountId}` : isAccountOf(domain);
   return sql`vaults.name_key = ${fold(vault)} AND ${account}`;
 }
 
@@ -287,8 +287,8 @@ function isAccountOf(domain: string): Sql {
 }
 
 function conditions(filter: VaultFilter): Sql[] {
-  const { access } = filter;
-  const clauses: Sql[] = [mayAccess(access, filter.permission)];
+  const { viewer } = filter;
+  const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
   if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
   if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
@@ -300,7 +300,7 @@ function conditions(filter: VaultFilter): Sql[] {
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
-    clauses.push(path === undefined || access === null ? sql`1 = 0` : isVaultOf(path, access));
+    clauses.push(path === undefined || viewer === null ? sql`1 = 0` : isVaultOf(path, viewer));
   }
   if (filter.tag !== undefined) {
     clauses.push(sql`EXISTS (SELECT 1 FROM vault_tags

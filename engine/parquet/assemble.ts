@@ -9,7 +9,7 @@ import {
 } from 'apache-arrow';
 import type { DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
-import type { Node, ParquetSchema } from './schema.js';
+import type { SchemaNode, ParquetSchema } from './schema.js';
 
 /*
  * Turns Parquet's levels back into Arrow's offsets and validity bits: the counterpart of levels.ts. A slot begins an item of a node if
@@ -36,7 +36,7 @@ export function assemble(
 }
 
 function build(
-  node: Node,
+  node: SchemaNode,
   type: ArrowType,
   parts: readonly (readonly LeafPart[])[],
   levels: NodeLevels,
@@ -52,7 +52,7 @@ function build(
 }
 
 function listData(
-  node: Node,
+  node: SchemaNode,
   type: List,
   parts: readonly (readonly LeafPart[])[],
   levels: NodeLevels,

@@ -19,7 +19,7 @@ import {
 import { rowsPerPage } from './page-rows.js';
 import {
   parquetSchema,
-  type Node,
+  type SchemaNode,
   type ParquetColumn,
   type ParquetLeaf,
   type ParquetSchema,
@@ -108,7 +108,7 @@ export class ParquetEncoder {
   readonly leaves: readonly LeafCount[];
   readonly lists: readonly ListCount[];
   readonly #schema: ParquetSchema;
-  readonly #listOf = new Map<Node, ListCount>();
+  readonly #listOf = new Map<SchemaNode, ListCount>();
   readonly #groups: RowGroupMeta[] = [];
   readonly #createdBy: string;
   #rowsPerPage = 0;
@@ -123,7 +123,7 @@ export class ParquetEncoder {
     this.lists = [...this.#listOf.values()];
   }
 
-  #countLists(nodes: readonly Node[]): void {
+  #countLists(nodes: readonly SchemaNode[]): void {
     for (const node of nodes) {
       if (node.isInList) continue;
       if (node.column.isList) this.#listOf.set(node, { path: node.path, nulls: 0 });
@@ -199,7 +199,7 @@ export class ParquetEncoder {
   }
 
   /** Encodes the leaves of a column for the rows of the frame. */
-  *#column(output: ChunkOutput, node: Node, data: Data, frame: Frame): Generator<ChunkMeta> {
+  *#column(output: ChunkOutput, node: SchemaNode, data: Data, frame: Frame): Generator<ChunkMeta> {
     let items = data;
     let below = frame;
     let inside: Frame | undefined;

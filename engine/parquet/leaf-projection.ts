@@ -1,6 +1,6 @@
 import type { DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
-import type { Node, ParquetSchema } from './schema.js';
+import type { SchemaNode, ParquetSchema } from './schema.js';
 
 /** Reads the part of leaf `leaf` of the source file. */
 type ReadLeaf = (leaf: number) => LeafPart;
@@ -32,8 +32,8 @@ export function leafParts(
     return part;
   };
   const fill = (
-    node: Node,
-    found: Node | undefined,
+    node: SchemaNode,
+    found: SchemaNode | undefined,
     stub: Stub | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
@@ -61,7 +61,10 @@ export function leafParts(
   return parts;
 }
 
-function matching(nodes: readonly Node[] | undefined, node: Node): Node | undefined {
+function matching(
+  nodes: readonly SchemaNode[] | undefined,
+  node: SchemaNode,
+): SchemaNode | undefined {
   const found = nodes?.find(({ column }) => column.name === node.column.name);
   if (found === undefined) return undefined;
   const [a, b] = [found.column, node.column];

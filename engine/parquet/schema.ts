@@ -51,12 +51,12 @@ export interface ParquetLeaf {
 }
 
 /** A column in the schema tree: a leaf or a group; its column tells whether it is a list. */
-export interface Node {
+export interface SchemaNode {
   readonly column: ParquetColumn;
   readonly path: readonly string[];
   /** Index in `ParquetSchema.leaves` of the leaf, or of the first leaf below the group. */
   readonly leaf: number;
-  readonly members: readonly Node[];
+  readonly members: readonly SchemaNode[];
   /** Whether a list lies above this node. */
   readonly isInList: boolean;
 }
@@ -66,7 +66,7 @@ export interface ParquetSchema {
   readonly elements: readonly SchemaElement[];
   readonly leaves: readonly ParquetLeaf[];
   /** The top-level columns. */
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly SchemaNode[];
 }
 
 /** The physical type of a scalar: one of `physicalType`. */
@@ -95,7 +95,12 @@ interface Above {
 }
 
 /** Appends the elements and leaves of a column. Lists have the three levels of LogicalTypes.md ("Lists"). */
-function addColumn(schema: GrowingSchema, column: ParquetColumn, name: string, above: Above): Node {
+function addColumn(
+  schema: GrowingSchema,
+  column: ParquetColumn,
+  name: string,
+  above: Above,
+): SchemaNode {
   const { elements, leaves } = schema;
   const path = [...above.path, name];
   const leaf = leaves.length;

@@ -41,7 +41,7 @@ import type {
   Store,
   Swept,
 } from './store.js';
-import { droppedLog, sweepDataset, verifyDataset } from './verify.js';
+import { droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {

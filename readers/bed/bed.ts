@@ -1,7 +1,7 @@
 import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
-import { readBedHeader, startsLikeBed, type BedHeader, type BedParams } from './header.js';
-import { BedParser } from './parser.js';
+import { readBedHeader, startsLikeBed, type BedHeader, type BedParams } from './bed-header.js';
+import { BedParser } from './bed-parser.js';
 
 /**
  * BED3 to BED12 (UCSC Genome Browser FAQ, "BED format"; GA4GH BED v1): one record per feature line, with the fields of the

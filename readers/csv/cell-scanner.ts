@@ -1,4 +1,4 @@
-import type { CsvFormat } from './params.js';
+import type { CsvFormat } from './csv-params.js';
 
 /**
  * Scans text cell by cell. Choice: a CSV cell that begins with the quote character is quoted: it extends to the next quote that is not

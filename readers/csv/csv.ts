@@ -1,8 +1,8 @@
 import type { Reader } from '../reader.js';
-import { CsvSplitter } from './splitter.js';
-import { readCsvHeader, type CsvHeader } from './header.js';
-import { csvParameters, csvParams, type CsvParams } from './params.js';
-import { CsvParser } from './parser.js';
+import { CsvSplitter } from './csv-splitter.js';
+import { readCsvHeader, type CsvHeader } from './csv-header.js';
+import { csvParameters, csvParams, type CsvParams } from './csv-params.js';
+import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
 export const csv = reader('csv', ['csv'], ',');

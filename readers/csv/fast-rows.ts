@@ -1,6 +1,6 @@
 import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
 import { matches } from './cell-scanner.js';
-import type { CsvFormat } from './params.js';
+import type { CsvFormat } from './csv-params.js';
 
 /**
  * The fast path: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the

@@ -5,8 +5,8 @@ import {
   styleOfText,
   type FeatureHeader,
   type FeatureParams,
-} from './header.js';
-import { FeatureParser } from './parser.js';
+} from './gff-header.js';
+import { FeatureParser } from './gff-parser.js';
 import { FastGff3Attributes } from './fast-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';
 

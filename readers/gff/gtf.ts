@@ -6,8 +6,8 @@ import {
   styleOfText,
   type FeatureHeader,
   type FeatureParams,
-} from './header.js';
-import { FeatureParser } from './parser.js';
+} from './gff-header.js';
+import { FeatureParser } from './gff-parser.js';
 import { FastGtfAttributes } from './fast-attributes.js';
 
 const lists: ReadonlySet<string> = new Set();

@@ -2,7 +2,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { Reader } from '../reader.js';
 import { rejectUtf16 } from '../text/other-formats.js';
-import { JsonlParser } from './parser.js';
+import { JsonlParser } from './jsonl-parser.js';
 
 /** JSON lines: one JSON object per line; the types of the fields are inferred from the values. */
 export const jsonl: Reader<null, null> = {

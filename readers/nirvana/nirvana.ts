@@ -1,8 +1,8 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam, buildsNamed } from '../genome-build.js';
 import type { Reader } from '../reader.js';
-import { readNirvanaHeader } from './header.js';
-import { NirvanaParser } from './parser.js';
+import { readNirvanaHeader } from './nirvana-header.js';
+import { NirvanaParser } from './nirvana-parser.js';
 
 /** Reader parameters: `genome_build`, for headers that do not name the build. */
 export interface NirvanaParams {

@@ -2,8 +2,8 @@ import type { NewField } from '../../engine/core/dataset-field.js';
 import { AppError, invalid } from '../../engine/core/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
-import type { VcfParams } from './params.js';
-import type { Definition, VcfHeader } from './header.js';
+import type { VcfParams } from './vcf-params.js';
+import type { Definition, VcfHeader } from './vcf-header.js';
 import { symbolsKey } from './known-sources.js';
 
 /** The columns that a header declares, in the order of the record (contract 10.6). */

@@ -11,7 +11,7 @@ import type { Annotations } from './annotations.js';
 import type { VcfLine } from './line.js';
 import type { InfoExtent } from './stop-position.js';
 import { KeyTable } from './key-table.js';
-import type { Meaning } from './header.js';
+import type { Meaning } from './vcf-header.js';
 import { symbolsKey } from './known-sources.js';
 import { entryOf, Kind, Role, type Entry, type ValueReport } from './entry.js';
 import { appendFast } from './fast-values.js';

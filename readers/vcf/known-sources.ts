@@ -1,5 +1,5 @@
-import type { Definition, Meaning, VcfHeader } from './header.js';
-import type { VcfParams } from './params.js';
+import type { Definition, Meaning, VcfHeader } from './vcf-header.js';
+import type { VcfParams } from './vcf-params.js';
 
 /** A source of VCF files that is recognized by its header. */
 interface KnownSource {

@@ -1,10 +1,10 @@
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
-import { readHeader, type VcfHeader } from './header.js';
+import { readHeader, type VcfHeader } from './vcf-header.js';
 import { meaningsJson, meaningsOf } from './known-sources.js';
 import { memoryPerByte } from './memory-estimate.js';
-import { vcfParameters, vcfParams, type VcfParams } from './params.js';
-import { VcfParser } from './parser.js';
+import { vcfParameters, vcfParams, type VcfParams } from './vcf-params.js';
+import { VcfParser } from './vcf-parser.js';
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
 export const vcf: Reader<VcfParams, VcfHeader> = {

@@ -6,9 +6,9 @@ import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { ReadOptions, Report } from '../reader.js';
 import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './record-writer.js';
-import { asUtf8, badByte, type XmlHeader } from './header.js';
-import type { XmlParams } from './params.js';
-import { XmlParser } from './parser.js';
+import { asUtf8, badByte, type XmlHeader } from './xml-header.js';
+import type { XmlParams } from './xml-params.js';
+import { XmlParser } from './xml-parser.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
-import { XmlSplitter } from './splitter.js';
-import { readXmlHeaderer, type XmlHeader } from './header.js';
-import { xmlParameters, xmlParams, type XmlParams } from './params.js';
+import { XmlSplitter } from './xml-splitter.js';
+import { readXmlHeaderer, type XmlHeader } from './xml-header.js';
+import { xmlParameters, xmlParams, type XmlParams } from './xml-params.js';
 import { readXml } from './read-chunk.js';
 
 /**

@@ -3,7 +3,7 @@ import type { TaskRow } from '../../engine/catalog/task-row.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
-import type { QueryEngine } from '../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
 import type { Pool } from '../worker/pool.js';
 import type { FetchSource } from './import/import-source.js';

@@ -2,7 +2,7 @@ import { DataFolder } from '../../engine/core/data-folder.js';
 import { openFetcher } from '../fetch/fetcher.js';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
 import { openPool } from './pool.js';
-import { sharedQueryEngine } from './query-engine.js';
+import { sharedQueryEngine } from './shared-query-engine.js';
 import { createWorker } from './worker.js';
 
 /*

@@ -84,7 +84,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
     modules: /^node:sqlite$/,
     through: ['engine/catalog/database.ts'],
   },
-  { modules: /^@duckdb\//, through: ['engine/query/sql/engine.ts'] },
+  { modules: /^@duckdb\//, through: ['engine/query/sql/sql-engine.ts'] },
   { modules: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },
   { modules: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];

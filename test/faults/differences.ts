@@ -1,5 +1,5 @@
 import { openStore } from '../../engine/store/open.js';
-import { verifyFolder } from '../../scheduler/queue/verify.js';
+import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
 /** All that section 12 of the threats asks of the files of a server that does nothing at the moment. */

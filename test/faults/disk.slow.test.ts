@@ -231,7 +231,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       if (json['status'] !== 'completed') {
         const { rows } = await server.catalog.exports.list(
-          { access: null },
+          { viewer: null },
           { limit: 1, offset: 0 },
         );
         expect([where, rows[0]?.errorMessage]).toEqual([where, expect.stringMatching(reason)]);
@@ -283,7 +283,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     await new Reconciliation({ catalog, store, report }).run(); // as the next start does
     expect(await catalog.datasets.dropped()).toEqual([]);
     await sweepDatasets(catalog, store, report);
-    const { rows } = await catalog.datasets.list({ access: null }, { limit: 1_000, offset: 0 });
+    const { rows } = await catalog.datasets.list({ viewer: null }, { limit: 1_000, offset: 0 });
     expect(await store.datasets()).toEqual(
       rows
         .filter(({ logVersion }) => logVersion >= 0)

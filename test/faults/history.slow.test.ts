@@ -129,7 +129,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
 /** Resolves when no task is left that could change anything. */
 async function settled(): Promise<void> {
   const { tasks } = server.catalog;
-  const filter = { access: null, statuses: ['queued', 'running'] as const };
+  const filter = { viewer: null, statuses: ['queued', 'running'] as const };
   for (;;) {
     const { rows } = await tasks.list(filter, { limit: 1, offset: 0 });
     if (rows[0] === undefined) return;
@@ -141,7 +141,7 @@ async function settled(): Promise<void> {
 async function replayed(dataset: Known): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
-    { access: null, datasetId: dataset.id },
+    { viewer: null, datasetId: dataset.id },
     { limit: 10_000, offset: 0 },
   );
   expect(commits).toHaveLength(rows.total);

@@ -1,6 +1,6 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
-import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { Host, startHost } from '../../scheduler/worker/host.js';
 import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';

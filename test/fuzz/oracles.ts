@@ -4,7 +4,7 @@ import { Failure } from './outcome.js';
 import { lenient } from '../readers/import-lines.js';
 import { recordsOf, rowsByOracle } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
-import type { CsvHeader } from '../../readers/csv/header.js';
+import type { CsvHeader } from '../../readers/csv/csv-header.js';
 import { parse } from 'csv-parse/sync';
 
 /** Compares an import with the result of a simple parser for the same text, if there is one for the format. */

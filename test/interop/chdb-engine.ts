@@ -1,6 +1,6 @@
 import { parseJson } from '../../engine/core/json.js';
 import { clickhouse } from '../../engine/query/sql/clickhouse.js';
-import { queryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
+import { queryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Param } from '../../engine/query/sql/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 

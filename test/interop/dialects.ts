@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
-import type { QueryEngine } from '../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
 import { runCells, runQuery } from '../../engine/query/plan/query.js';

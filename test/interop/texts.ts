@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ParamType } from '../../engine/query/sql/params.js';
-import type { QueryEngine } from '../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Dialect } from '../../engine/query/sql/dialect.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 import { Random } from '../engine/query/random.js';

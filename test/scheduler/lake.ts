@@ -158,7 +158,7 @@ export class Lake {
   /** The inconsistencies of the data folder after all tasks have ended, which must be none (threats, section 12). */
   async damage(): Promise<readonly string[]> {
     const found: string[] = [];
-    const tasks = await this.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
+    const tasks = await this.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
     for (const { id, status } of tasks.rows) {
       if (!['completed', 'failed', 'canceled'].includes(status))
         found.push(`task ${id} is ${status}`);
@@ -184,14 +184,14 @@ export class Lake {
       if ((await this.store.version(id)) !== logVersion)
         found.push(`the catalogue is at ${logVersion}`);
       const page = { limit: 1_000, offset: 0 };
-      const listed = await this.catalog.commits.list({ access: null, datasetId: id }, page);
+      const listed = await this.catalog.commits.list({ viewer: null, datasetId: id }, page);
       const withRows = listed.rows.filter(({ recordsModified }) => recordsModified > 0);
       const known = withRows.map((commit) => String(commit.id)).sort();
       if (String(known) !== String(commits))
         found.push(`commits ${commits}, the catalogue has ${known}`);
       const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
       if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
-      const imports = await this.catalog.imports.list({ access: null, datasetId: id }, page);
+      const imports = await this.catalog.imports.list({ viewer: null, datasetId: id }, page);
       const done = imports.rows.filter(
         ({ status, isDryRun }) => status === 'completed' && !isDryRun,
       );
@@ -205,7 +205,7 @@ export class Lake {
 
   /** Checks that exactly the failed imports have a file of rejected records. */
   private async rejectedDamage(): Promise<readonly string[]> {
-    const { rows } = await this.catalog.imports.list({ access: null }, { limit: 1_000, offset: 0 });
+    const { rows } = await this.catalog.imports.list({ viewer: null }, { limit: 1_000, offset: 0 });
     const wanted = rows.flatMap(({ id, status, metadata }) => {
       const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
       return ['failed', 'completed'].includes(status) && receipt?.rejected_file

@@ -7,7 +7,7 @@ import { readPage } from '../../api/http/page.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { createFile } from '../../engine/core/file-writer.js';
 import { parseExportParams, parseQuery } from '../../engine/query/request/request.js';
-import { readHeader } from '../../readers/vcf/header.js';
+import { readHeader } from '../../readers/vcf/vcf-header.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import { idOf, startServer, type Client, type TestServer } from '../api/server.js';

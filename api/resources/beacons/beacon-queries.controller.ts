@@ -1,5 +1,5 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { wholeList } from '../../../engine/catalog/list-page.js';
@@ -140,7 +140,7 @@ export class BeaconQueriesController {
   ): Promise<object> {
     const query = readBeaconQuery(requestBody);
     const signal = abortOnDisconnect(request, reply);
-    const filter = { access: accessOf(caller), beaconSetId: set.id };
+    const filter = { viewer: viewerOf(caller), beaconSetId: set.id };
     const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
     const inOrder = rows.toReversed();
     const answers = await queryBeacons(this.context, caller, inOrder, query, signal);

@@ -1,4 +1,4 @@
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -54,7 +54,7 @@ async function beaconSetContexts(
   const presenter = presenterFor(context, request);
   return Promise.all(
     rows.map(async ({ id, userId }) => {
-      const inSet = { access: null, beaconSetId: id };
+      const inSet = { viewer: null, beaconSetId: id };
       const { total } = await context.catalog.beacons.list(inSet, { limit: 1, offset: 0 });
       return {
         user: await presenter.user(userId),
@@ -159,7 +159,7 @@ async function orFail<T>(
 function filter(query: QueryString, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({
       userId: oneId(query, 'user_id'),
       accountId: oneId(query, 'account_id'),

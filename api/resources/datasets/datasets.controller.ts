@@ -1,4 +1,4 @@
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
 import { ids, omitUndefined, value } from '../../http/list-query.js';
@@ -51,7 +51,7 @@ export const DatasetsController = crudController<
 
 function filter(query: QueryString, caller: Caller): DatasetFilter {
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<DatasetFilter>({
       ids: ids(query, 'id'),
       vaultIds: ids(query, 'vault_id'),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import { accessOf, permissionOn } from '../../../engine/catalog/access.js';
+import { viewerOf, permissionOn } from '../../../engine/catalog/access.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
@@ -96,7 +96,7 @@ async function readTarget(
       'Must be a full path in a vault that exists, such as vault:/folder/name.',
     );
   if (!path || path.path === '/') return invalidTarget();
-  const vault = await context.catalog.vaults.byFullPath(path, accessOf(caller));
+  const vault = await context.catalog.vaults.byFullPath(path, viewerOf(caller));
   const permission = vault && (await permissionOn(context.catalog, caller, vault.id));
   if (!vault || !permission) return invalidTarget();
   if (permission === 'read') {

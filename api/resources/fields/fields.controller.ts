@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
@@ -62,7 +62,7 @@ export class FieldsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const filter: FieldFilter = {
-      access: accessOf(caller),
+      viewer: viewerOf(caller),
       datasetId: dataset.id,
       ...omitUndefined<FieldFilter>({ name: value(query, 'name') }),
     };

@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { ObjectPatch } from '../../../engine/catalog/objects.js';
@@ -170,7 +170,7 @@ function uploadOf(
 
 function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<ObjectFilter>({
       ids: ids(query, 'id'),
       vaultIds: ids(query, 'vault_id'),

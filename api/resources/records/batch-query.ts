@@ -1,4 +1,4 @@
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { budgets } from '../../../engine/core/budgets.js';
@@ -92,10 +92,10 @@ async function idOfPath(
 ): Promise<number | undefined> {
   const path = typeof idOrPath === 'string' ? parseFullPath(idOrPath) : undefined;
   if (!path) throw invalid('dataset', 'Must be the id or the full path of a dataset.');
-  const vault = await catalog.vaults.byFullPath(path, accessOf(caller));
+  const vault = await catalog.vaults.byFullPath(path, viewerOf(caller));
   if (!vault) return undefined;
   const filter = {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     vaultIds: [vault.id],
     path: path.path,
     objectTypes: ['dataset' as const],

@@ -1,4 +1,4 @@
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { wholeList } from '../../../engine/catalog/list-page.js';
 import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
@@ -80,7 +80,7 @@ export const SavedQueriesController = crudController<
 function filter(query: QueryString, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({
       name: value(query, 'name'),
       userId: oneId(query, 'user_id'),

@@ -1,5 +1,5 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
@@ -20,7 +20,7 @@ export async function searchAnswer(
   const among =
     asked.entities.length > 0 ? await withEntities(context, caller, asked, signal) : null;
   const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
-  const answer = await search(context.catalog.search, accessOf(caller), request, { signal });
+  const answer = await search(context.catalog.search, viewerOf(caller), request, { signal });
   const subjects = [...(among?.values() ?? [])].flat();
   return {
     took: answer.took,
@@ -67,7 +67,7 @@ async function withEntities(
     scores: [],
     facets: null,
   };
-  const { documents } = await search(table, accessOf(caller), whole, { signal });
+  const { documents } = await search(table, viewerOf(caller), whole, { signal });
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
   const timeout = AbortSignal.timeout(budgets.queryMs);
   const ending = AbortSignal.any([signal, timeout]);

@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
-import { accessOf, type Kinds } from '../../../engine/catalog/access.js';
+import { viewerOf, type Kinds } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
@@ -73,7 +73,7 @@ export function jobController<K extends JobResourceKind>(
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
+      return this.page({ viewer: viewerOf(caller), datasetId: dataset.id }, query, request);
     }
 
     @Operation(operations.get)
@@ -127,7 +127,7 @@ export function jobController<K extends JobResourceKind>(
 /** The filters of the account-wide lists of imports, exports and commits. */
 function jobFilter(query: QueryString, caller: Caller): JobFilter {
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({
       ids: ids(query, 'id'),
       datasetId: oneId(query, 'dataset_id'),

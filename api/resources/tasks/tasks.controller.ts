@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
@@ -67,7 +67,7 @@ export class TasksController {
 
 function taskFilter(query: QueryString, caller: Caller): TaskFilter {
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<TaskFilter>({
       ids: ids(query, 'id'),
       statuses: anyOf(query, 'status', taskStatuses),

@@ -1,4 +1,4 @@
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { VaultFilter } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
 import { ids, omitUndefined, value, anyOf } from '../../http/list-query.js';
@@ -56,7 +56,7 @@ function filter(query: QueryString, caller: Caller): VaultFilter {
   // All vaults have the same provider; any other matches none.
   const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
   return {
-    access: accessOf(caller),
+    viewer: viewerOf(caller),
     ...omitUndefined<VaultFilter>({
       ids: noIds ?? ids(query, 'id'),
       accountIds: ids(query, 'account_id'),

@@ -1,7 +1,7 @@
 import { distinctFields } from './blame.js';
 import type { ExplainLeaf, ExplainNode } from './node.js';
 import type { Explaining } from './tree.js';
-import type { Verified } from './verify.js';
+import type { MatchCounts } from './count-matches.js';
 
 /** A likely cause of an empty answer. Its counts of records are exact. */
 export interface Cause {
@@ -33,7 +33,7 @@ export function recordCount(count: number): string {
 export function impossible(
   leaf: ExplainLeaf,
   { index }: Explaining,
-  verified: Verified,
+  verified: MatchCounts,
 ): readonly Cause[] {
   const { source, predicate } = leaf;
   if (source.kind === 'term' && source.atom.field !== null && !index.find(source.atom.field)) {

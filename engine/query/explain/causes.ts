@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.js';
 import { blame, distinctFields, replaced, type Blame } from './blame.js';
 import { causeAt, impossible, recordCount, type Cause } from './cause.js';
-import { verify, type Clash } from './verify.js';
+import { countMatches, type Clash } from './count-matches.js';
 import type { NodeCounts, Rows } from './counts.js';
 import { guessesAt, guessesAtAll } from './guesses.js';
 import type { Guess } from './reword.js';
@@ -59,7 +59,7 @@ async function search(
     ...empty.flatMap((leaf) => guessesAt(leaf, explaining)),
     ...clashing.flatMap((leaf) => guessesAt(leaf, explaining)),
   ].slice(0, maxGuesses);
-  const verified = await verify(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
+  const verified = await countMatches(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
   for (const leaf of empty) found.push(...impossible(leaf, explaining, verified));
   const explained = new Set(found.map(({ path }) => path));
   const candidates = guesses.flatMap((guess, i): readonly Confirmed[] => {

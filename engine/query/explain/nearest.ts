@@ -3,7 +3,7 @@ import { boundType } from '../sql/params.js';
 import type { Rows } from './counts.js';
 import { isNumeric } from '../../core/types.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
-import { access, type Statement } from '../sql/statement.js';
+import { fieldExpression, type Statement } from '../sql/statement.js';
 
 /** Begins a statement over the records of the snapshot. */
 export type Begin = () => Statement;
@@ -32,7 +32,7 @@ export async function valuesAround(
   if (!asked) return undefined;
   const { field, low, high } = asked;
   const statement = begin();
-  const values = access(statement, field);
+  const values = fieldExpression(statement, field);
   if (!values) return undefined;
   const { dialect, params, source } = statement;
   const type = boundType(field);
@@ -81,7 +81,7 @@ export async function similarStrings(
 ): Promise<readonly string[]> {
   const most = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
   const statement = begin();
-  const values = access(statement, field);
+  const values = fieldExpression(statement, field);
   if (!values || text.length > 64) return [];
   const { dialect, params, source } = statement;
   const wanted = dialect.fold(params.add('string', text));
@@ -103,7 +103,7 @@ export async function frequentStrings(
   rows: Rows,
 ): Promise<readonly string[]> {
   const statement = begin();
-  const values = access(statement, field);
+  const values = fieldExpression(statement, field);
   if (!values || values.isMany) return [];
   const { params, source } = statement;
   const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compile(statement, scope)} LIMIT 1000) AS q`;

@@ -5,7 +5,7 @@ import type { FoundTerms } from './terms.js';
  * One leaf of a segment's schema in memory, complete and without definition or repetition levels. Loaded from a Parquet file when
  * a query first needs it; the file stays the only durable copy.
  */
-export interface Column {
+export interface MemoryColumn {
   readonly rows: number;
   /**
    * For a leaf that is or lies in a list: row r has the values `offsets[r]` to `offsets[r + 1]` of all its lists, without nulls.
@@ -70,7 +70,7 @@ export interface Dictionary {
 export interface SegmentView {
   readonly rows: number;
   /** The column of a field; undefined if the segment does not store it, so that no row has a value. */
-  column(field: FieldRef): Column | undefined;
+  column(field: FieldRef): MemoryColumn | undefined;
   /** The hash table of a column of strings; undefined if the column has none. */
   hashes?(field: FieldRef): StringHashes | undefined;
   /** The elements of a list of objects; undefined if the segment does not store the list. A view without this has no such lists. */

@@ -4,7 +4,7 @@ import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
 import { DictionarySink } from './dictionary-sink.js';
-import type { Column, ColumnValues } from './column.js';
+import type { MemoryColumn, ColumnValues } from './column.js';
 import { FlagSink, numberSink } from './number-sinks.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
@@ -34,7 +34,7 @@ export function loadColumn(
   path: readonly string[],
   dictionary: GrowingDictionary,
   level: RowLevel = recordLevel(file.rows),
-): Column | undefined {
+): MemoryColumn | undefined {
   const leaf = file.leaf(path);
   if (leaf === undefined) return undefined;
   try {
@@ -61,7 +61,7 @@ export function loadColumn(
 }
 
 /** The column as doubles, where its segment is older than the type of the field and stores whole numbers or floats. */
-export function withDoubles(found: Column): Column {
+export function withDoubles(found: MemoryColumn): MemoryColumn {
   const { values } = found;
   if (values.kind !== 'numbers' && values.kind !== 'longs') return found;
   const stored = values.kind === 'longs' ? values.longs : values.numbers;
@@ -96,7 +96,7 @@ function column(
   chunks: readonly SegmentChunk[],
   sink: ValueSink,
   level: RowLevel,
-): Column | undefined {
+): MemoryColumn | undefined {
   const capacity = capacityOf(leaf, chunks, level);
   const isMany = leaf.maxRepetition > level.repetition;
   const rows = isMany ? new ListRows(leaf, level) : new PlainRows(leaf, level);
@@ -181,7 +181,7 @@ class PlainRows {
     return rows;
   }
 
-  finish(rows: number): Pick<Column, 'offsets' | 'present'> {
+  finish(rows: number): Pick<MemoryColumn, 'offsets' | 'present'> {
     if (this.#row !== rows) throw new RangeError(`there are ${this.#row} values for ${rows} rows`);
     return { offsets: undefined, present: this.#present };
   }
@@ -230,7 +230,7 @@ class ListRows {
     }
   }
 
-  finish(rows: number, values: number): Pick<Column, 'offsets' | 'present'> {
+  finish(rows: number, values: number): Pick<MemoryColumn, 'offsets' | 'present'> {
     if (this.#row !== rows || this.#value !== values) {
       const found = `${this.#row} lists of ${this.#value} values`;
       throw new RangeError(`there are ${found} for ${rows} of ${values}`);

@@ -4,7 +4,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';
-import type { Column, SegmentView, StringHashes } from './column.js';
+import type { MemoryColumn, SegmentView, StringHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadElements, type LoadedElements } from './elements.js';
 import { loadColumn, recordLevel, type RowLevel, withDoubles } from './load.js';
@@ -187,16 +187,16 @@ export class Shard {
     };
   }
 
-  #column(scope: Scope, field: FieldRef): Column | undefined {
+  #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
     const key = keyOf('', scope, field);
-    const known = this.#cache.get<Column | 'absent'>(key);
+    const known = this.#cache.get<MemoryColumn | 'absent'>(key);
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
     this.#cache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
     return column;
   }
 
-  #load({ snapshot, segment, level }: Scope, field: FieldRef): Column | undefined {
+  #load({ snapshot, segment, level }: Scope, field: FieldRef): MemoryColumn | undefined {
     const found = physicalPath(snapshot.columns, field.path);
     if (found === undefined) return undefined;
     const dictionary = this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);

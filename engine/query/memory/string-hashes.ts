@@ -1,14 +1,14 @@
 import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
-import type { Column, StringHashes, Strings } from './column.js';
+import type { MemoryColumn, StringHashes, Strings } from './column.js';
 import { lowerCase } from '../../text/fold.js';
 
 /**
  * Builds a hash table that finds the values of a column of strings by their lower case. The values of a bucket are contiguous, so
  * a lookup takes one step, whether a million rows share the string or none has it.
  */
-export function stringHashes({ values, present }: Column): StringHashes {
+export function stringHashes({ values, present }: MemoryColumn): StringHashes {
   if (values.kind !== 'strings') throw new AppError('internal', `no hashes of ${values.kind}`);
   const count = values.offsets.length - 1;
   const hashes = acquire(Int32Array, count);

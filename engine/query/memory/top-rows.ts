@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
-import type { Column, SelectionBytes, SegmentView } from './column.js';
+import type { MemoryColumn, SelectionBytes, SegmentView } from './column.js';
 
 /** The sort key of a row; null if it has no value. */
 export type SortValue = number | bigint | string | null;
@@ -83,7 +83,7 @@ export class TopRows {
   }
 
   #addNumbers(
-    { rows, present, values }: Column,
+    { rows, present, values }: MemoryColumn,
     selected: Uint8Array | undefined,
     insert: (row: number) => void,
   ): void {
@@ -127,7 +127,7 @@ export class TopRows {
 }
 
 /** Returns a function from a row to its sort key: for a list, the smallest value if ascending, the largest if descending. */
-function reader(column: Column | undefined, descending: boolean): (row: number) => SortValue {
+function reader(column: MemoryColumn | undefined, descending: boolean): (row: number) => SortValue {
   if (column === undefined) return () => null;
   const { present, offsets } = column;
   const get = valueReader(column);
@@ -145,7 +145,7 @@ function reader(column: Column | undefined, descending: boolean): (row: number) 
   };
 }
 
-function valueReader({ values }: Column): (i: number) => SortValue {
+function valueReader({ values }: MemoryColumn): (i: number) => SortValue {
   switch (values.kind) {
     case 'numbers':
       return (i) => values.numbers[i]!;

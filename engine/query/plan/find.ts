@@ -2,7 +2,7 @@ import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import { weighed } from '../text/weigh.js';
 import { isUnsupported } from '../unsupported.js';
-import type { QueryEngine } from './engine.js';
+import type { QueryEngine } from './query-engine.js';
 import { execute } from './execute.js';
 import type { RowBatch } from './executor.js';
 import { timeSliceOf, type RunOptions } from './limits.js';

@@ -8,7 +8,7 @@ import type { QueryRequest } from '../request/request.js';
 import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
 import { project } from '../results/projection.js';
 import { cellColumns, delimitedCell } from '../results/delimited.js';
-import type { QueryEngine } from './engine.js';
+import type { QueryEngine } from './query-engine.js';
 import { execute, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';

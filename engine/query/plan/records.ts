@@ -8,7 +8,7 @@ import {
 } from '../results/materialise.js';
 import type { Projected } from '../results/projection.js';
 import { isUnsupported } from '../unsupported.js';
-import type { QueryEngine } from './engine.js';
+import type { QueryEngine } from './query-engine.js';
 import type { RowRef } from './executor.js';
 import { clientLeft, namingDataset, type RunOptions } from './limits.js';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
-import type { SqlEngine } from './engine.js';
+import type { SqlEngine } from './sql-engine.js';
 import type { Select } from './statement.js';
 import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
-import { access, begin } from './statement.js';
+import { fieldExpression, begin } from './statement.js';
 
 /** For fewer rows, folding the case of every value is fast enough. */
 const minRows = 100_000;
@@ -92,7 +92,7 @@ export class CaseVariantFinder {
   async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {
     for (const letters of ['upper', 'lower'] as const) {
       const statement = begin(snapshot, undefined, this.#engine.language);
-      const values = access(statement, field);
+      const values = fieldExpression(statement, field);
       if (!values) return 'upper';
       const { dialect, params, source } = statement;
       const value = values.isMany ? dialect.spread(values.sql) : values.sql;
@@ -116,7 +116,7 @@ export class CaseVariantFinder {
     const known = this.#variants.get(key);
     if (known !== undefined) return known ?? undefined;
     const statement = begin(snapshot, undefined, this.#engine.language);
-    const values = access(statement, equality.field);
+    const values = fieldExpression(statement, equality.field);
     if (!values) return [];
     const { dialect, params, source } = statement;
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;

@@ -3,7 +3,7 @@ import { compile } from './compile.js';
 import {
   selected,
   valuesRelation,
-  type Column,
+  type FacetColumn,
   type Parent,
   type Selected,
 } from './facet-relation.js';
@@ -12,7 +12,7 @@ import { aggregates, bucketing, pivotOf } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { access, type Statement } from './statement.js';
+import { fieldExpression, type Statement } from './statement.js';
 
 /**
  * All facets of a request as one statement. The result is a union of branches, and its columns are
@@ -62,7 +62,7 @@ export function planFacets(
 class Planner {
   readonly #statement: Statement;
   readonly #depth: number;
-  readonly #columns = new Map<string, Column | undefined>();
+  readonly #columns = new Map<string, FacetColumn | undefined>();
   readonly #relations: string[] = [];
   readonly #branches: string[] = [];
   #scans = 0;
@@ -76,7 +76,7 @@ class Planner {
   level(facets: readonly Facet[], parents: readonly Parent[]): readonly FacetNode[] {
     const flat: {
       readonly facet: BucketlessFacet;
-      readonly column: Column;
+      readonly column: FacetColumn;
       readonly start: number;
     }[] = [];
     let start = parents.length === 0 ? 1 : 0;
@@ -136,16 +136,16 @@ class Planner {
   }
 
   /** The column of a field, shared by all facets of the field. */
-  #column(field: FieldRef): Column | undefined {
+  #column(field: FieldRef): FacetColumn | undefined {
     const key = field.path.join('\n');
     if (!this.#columns.has(key)) {
-      const found = field.type === 'auto' ? undefined : access(this.#statement, field);
+      const found = field.type === 'auto' ? undefined : fieldExpression(this.#statement, field);
       this.#columns.set(key, found && { ...found, name: `c${this.#columns.size}` });
     }
     return this.#columns.get(key);
   }
 
-  #buckets(facet: BucketFacet, column: Column, parents: readonly Parent[]): FacetNode {
+  #buckets(facet: BucketFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const { dialect, params } = this.#statement;
     const branch = this.#nextBranch();
     const own = { column, bucketing: bucketing(this.#statement, facet, column.type) };
@@ -204,7 +204,7 @@ class Planner {
     };
   }
 
-  #ofList(facet: BucketlessFacet, column: Column, parents: readonly Parent[]): FacetNode {
+  #ofList(facet: BucketlessFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const branch = this.#nextBranch();
     const own = { name: 'v', sql: column.name, isMany: true, isEvery: true };
     const texts = aggregates(this.#statement, facet, 'v', column.type);
@@ -260,7 +260,7 @@ class Planner {
   #pivoted(
     parents: readonly Parent[],
     from: string,
-    columns: readonly Pick<Column, 'name' | 'type'>[],
+    columns: readonly Pick<FacetColumn, 'name' | 'type'>[],
   ): string {
     if (columns.length === 0) return from;
     const keys = parents.map((_, index) => `x${index}`);

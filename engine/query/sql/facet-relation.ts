@@ -1,17 +1,17 @@
 import type { Dialect } from './dialect.js';
 import type { Bucketing } from './facet-sql.js';
-import type { Access } from './statement.js';
+import type { FieldExpression } from './statement.js';
 
 /** An enclosing bucket facet. */
 export interface Parent {
-  readonly column: Column;
+  readonly column: FacetColumn;
   readonly bucketing: Bucketing;
   /** The relation of the buckets in the answer; undefined if the answer has all of them. */
   readonly shown: string | undefined;
 }
 
 /** The SQL expression of a facet's field, and its name in the relation of matching records. */
-export interface Column extends Access {
+export interface FacetColumn extends FieldExpression {
   readonly name: string;
 }
 

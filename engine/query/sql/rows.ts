@@ -7,7 +7,7 @@ import { compile, joins } from './compile.js';
 import { after, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
 import { boundType } from './params.js';
-import { access, begin, type Select, type Statement } from './statement.js';
+import { fieldExpression, begin, type Select, type Statement } from './statement.js';
 
 /** The statement of a page. Each row of its result refers to a record; with a cursor, the sort keys come first. */
 export interface RowsSelect extends Select {
@@ -92,7 +92,7 @@ export function sortKeys(
     return score === undefined ? [] : [{ sql: score, descending: true, type: 'double' }];
   }
   return ordering.flatMap(({ field, descending }) => {
-    const values = access(statement, field);
+    const values = fieldExpression(statement, field);
     if (!values) return [];
     const sql = !values.isMany
       ? values.sql

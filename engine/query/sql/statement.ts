@@ -80,7 +80,7 @@ export function inElement(
 }
 
 /** The SQL expression of a field. */
-export interface Access {
+export interface FieldExpression {
   readonly sql: string;
   /** True if the expression yields a list of the field's values. */
   readonly isMany: boolean;
@@ -90,10 +90,13 @@ export interface Access {
 }
 
 /** The SQL expression of a field; undefined if no record stores the field. */
-export function access(statement: Statement, field: FieldRef): Access | undefined {
+export function fieldExpression(
+  statement: Statement,
+  field: FieldRef,
+): FieldExpression | undefined {
   const { dialect, element } = statement;
   let siblings: Columns | undefined = element?.members ?? statement.columns;
-  let reached: Access | undefined;
+  let reached: FieldExpression | undefined;
   const physical: string[] = [];
   for (const name of field.path.slice(element?.list.path.length ?? 0)) {
     const column: Column | undefined = siblings?.find((candidate) => candidate.name === name);
@@ -110,11 +113,11 @@ export function access(statement: Statement, field: FieldRef): Access | undefine
   return reached;
 }
 
-function numbersOf(dialect: Dialect, { sql, isMany }: Access): string {
+function numbersOf(dialect: Dialect, { sql, isMany }: FieldExpression): string {
   return isMany ? dialect.each(sql, (element) => dialect.number(element)) : dialect.number(sql);
 }
 
-function root({ dialect, element }: Statement, column: Column): Access {
+function root({ dialect, element }: Statement, column: Column): FieldExpression {
   const sql = element
     ? dialect.member(element.sql, column.physical)
     : dialect.column(column.physical);
@@ -122,7 +125,7 @@ function root({ dialect, element }: Statement, column: Column): Access {
 }
 
 /** The member of an object; of a list of objects, the list of all their members' values. */
-function step(dialect: Dialect, object: Access, column: Column): Access {
+function step(dialect: Dialect, object: FieldExpression, column: Column): FieldExpression {
   if (!object.isMany) {
     // Plain member access, because DuckDB prunes row groups by conditions on it.
     return {

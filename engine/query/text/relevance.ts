@@ -3,7 +3,7 @@ import type { Bm25Weight } from '../../text/bm25.js';
 import { compile } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
-import { access, type Statement } from '../sql/statement.js';
+import { fieldExpression, type Statement } from '../sql/statement.js';
 
 /**
  * The relevance of a record (query language 4.4) as an SQL expression; undefined if nothing ranks. For each clause that the record
@@ -95,7 +95,7 @@ function unweighed({ field }: Leaf): Bm25Weight {
 /** BM25 of one condition, by the operations of bm25.ts in the same order. */
 function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
   const { dialect, params } = statement;
-  const values = access(statement, leaf.field);
+  const values = fieldExpression(statement, leaf.field);
   if (!values || most === 0) return [];
   const maxParam = params.add('double', most);
   if (leaf.field.type !== 'text') {

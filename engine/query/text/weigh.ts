@@ -12,7 +12,7 @@ import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import type { Score } from '../predicate/predicate.js';
-import { access, begin } from '../sql/statement.js';
+import { fieldExpression, begin } from '../sql/statement.js';
 import { openTextIndex } from './text-field.js';
 
 /** How statements run. */
@@ -94,7 +94,7 @@ async function scanned(
   const add = (condition: string): number => sums.push(`sum(${dialect.indicator(condition)})`) - 1;
   const lengths = new Map<string, [records: number, words: number | undefined]>();
   for (const field of fields) {
-    const values = access(statement, field);
+    const values = fieldExpression(statement, field);
     if (!values) continue;
     const { sql, isMany, column } = values;
     const records = add(

@@ -1,4 +1,4 @@
-import type { QueryEngine } from '../../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
 import type { Snapshot } from '../../../engine/store/store.js';

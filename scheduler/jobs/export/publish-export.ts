@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { accessOf } from '../../../engine/catalog/access.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
@@ -141,7 +141,7 @@ export async function exportTarget(
 ): Promise<{ readonly vaultId: number; readonly folder: string; readonly filename: string }> {
   const principal = await activePrincipal(tables, userId);
   const path = requireFullPath('target_full_path', targetFullPath);
-  const vault = await tables.vaults.byFullPath(path, accessOf(principal));
+  const vault = await tables.vaults.byFullPath(path, viewerOf(principal));
   const refused = invalid('target_full_path', `You cannot write to ${targetFullPath}.`);
   if (vault === undefined) throw refused;
   try {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
-import type { QueryEngine } from '../../../engine/query/plan/engine.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
 import type { Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';

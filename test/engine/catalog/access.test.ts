@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
-  accessOf,
+  viewerOf,
   permissionOn,
   principalOf,
   require,
@@ -185,14 +185,14 @@ test('A3: every list shows exactly what single checks allow', async () => {
   const { catalog } = world;
   for (const person of persons) {
     const principal = await world.principal(people.get(person)!.user.id);
-    const access = accessOf(principal);
+    const viewer = viewerOf(principal);
     const readable = new Set<number>();
-    const all = await catalog.vaults.list({ access: null }, everything);
+    const all = await catalog.vaults.list({ viewer: null }, everything);
     expect(all.total).toBe(persons.length + 2);
     for (const vault of all.rows) {
       if ((await permissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
     }
-    const vaults = await catalog.vaults.list({ access }, everything);
+    const vaults = await catalog.vaults.list({ viewer }, everything);
     expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
     expect(vaults.total).toBe(readable.size);
 
@@ -201,27 +201,27 @@ test('A3: every list shows exactly what single checks allow', async () => {
       shown.map((vault) => things.get(vault)!.get(kind)!).sort();
     const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
       rows.map((row) => row.id).sort();
-    expect(rowIds((await catalog.objects.list({ access }, everything)).rows)).toEqual(
+    expect(rowIds((await catalog.objects.list({ viewer }, everything)).rows)).toEqual(
       ids('object'),
     );
-    expect(rowIds((await catalog.datasets.list({ access }, everything)).rows)).toEqual(
+    expect(rowIds((await catalog.datasets.list({ viewer }, everything)).rows)).toEqual(
       ids('dataset'),
     );
-    expect(rowIds((await catalog.imports.list({ access }, everything)).rows)).toEqual(
+    expect(rowIds((await catalog.imports.list({ viewer }, everything)).rows)).toEqual(
       ids('import'),
     );
-    expect(rowIds((await catalog.commits.list({ access }, everything)).rows)).toEqual(
+    expect(rowIds((await catalog.commits.list({ viewer }, everything)).rows)).toEqual(
       ids('commit'),
     );
-    const exports = (await catalog.exports.list({ access }, everything)).rows;
+    const exports = (await catalog.exports.list({ viewer }, everything)).rows;
     expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
-    expect((await catalog.fields.list({ access }, everything)).total).toBe(2 * shown.length);
-    const tasks = await catalog.tasks.list({ access }, everything);
+    expect((await catalog.fields.list({ viewer }, everything)).total).toBe(2 * shown.length);
+    const tasks = await catalog.tasks.list({ viewer }, everything);
     const isElsewhere = person.startsWith('other'); // tasks are listed within the account
     const hasPublic = shown.includes('public');
     expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shown.length + (hasPublic ? 1 : 0));
     for (const permission of levels) {
-      const some = await catalog.vaults.list({ access, permission }, everything);
+      const some = await catalog.vaults.list({ viewer, permission }, everything);
       const rank = levels.indexOf(permission);
       for (const row of some.rows) {
         const held = await permissionOn(catalog, principal, row.id);

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access } from '../../../engine/catalog/permission.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
 import { random } from '../../random.js';
 import { everything, key } from './world.js';
 
@@ -47,15 +47,15 @@ function secretOf(email: string): string {
 /** What a request looks up by its keys, and the same read by other statements, of which nothing is kept. */
 async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
-  const access: Access = { userId: user.id, accountId: user.accountId, role: 'member' };
+  const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };
   const token = await server.tokens.authenticate(secretOf(user.email), key);
   const { rows } = await server.tokens.list({ userId: user.id }, everything);
-  const permissions = await server.vaults.permissions(access, [vault]);
+  const permissions = await server.vaults.permissions(viewer, [vault]);
   const kept = {
     user: await server.users.get(user.id),
     account: await server.accounts.get(user.accountId),
     token,
-    permission: await server.vaults.permission(access, vault),
+    permission: await server.vaults.permission(viewer, vault),
     object: await server.objects.get(dataset),
     dataset: await server.datasets.get(dataset),
     fields: await server.fields.all(dataset),
@@ -65,42 +65,42 @@ async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unkno
     account: await server.accounts.byDomain('acme'),
     token: rows.find((row) => row.revokedAt === null),
     permission: permissions.get(vault) ?? null,
-    object: (await server.objects.list({ access: null, ids: [dataset] }, everything)).rows[0],
-    dataset: (await server.datasets.list({ access: null, ids: [dataset] }, everything)).rows[0],
-    fields: (await server.fields.list({ access: null, datasetId: dataset }, everything)).rows,
+    object: (await server.objects.list({ viewer: null, ids: [dataset] }, everything)).rows[0],
+    dataset: (await server.datasets.list({ viewer: null, ids: [dataset] }, everything)).rows[0],
+    fields: (await server.fields.list({ viewer: null, datasetId: dataset }, everything)).rows,
   };
   return { kept, fresh };
 }
 
 test('a permission revoked by another process is gone with the next event', async () => {
-  const access: Access = {
+  const viewer: Viewer = {
     userId: member.user.id,
     accountId: owner.account.id,
     role: 'member',
   };
   await server.vaults.grant(vault, member.user.id, 'write');
-  expect(await server.vaults.permission(access, vault)).toBe('write');
+  expect(await server.vaults.permission(viewer, vault)).toBe('write');
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
   expect((await server.users.get(member.user.id))?.isActive).toBe(true);
   await command.vaults.grant(vault, member.user.id, null);
   await command.tokens.revoke(member.token!.row.id);
   await command.users.update(member.user.id, { isActive: false });
   await setImmediate();
-  expect(await server.vaults.permission(access, vault)).toBeNull();
+  expect(await server.vaults.permission(viewer, vault)).toBeNull();
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
   expect((await server.users.get(member.user.id))?.isActive).toBe(false);
 });
 
 test('a permission revoked by this process is gone at once', async () => {
-  const access: Access = {
+  const viewer: Viewer = {
     userId: member.user.id,
     accountId: owner.account.id,
     role: 'member',
   };
   await server.vaults.grant(vault, member.user.id, 'write');
-  expect(await server.vaults.permission(access, vault)).toBe('write');
+  expect(await server.vaults.permission(viewer, vault)).toBe('write');
   await server.vaults.grant(vault, member.user.id, null);
-  expect(await server.vaults.permission(access, vault)).toBeNull();
+  expect(await server.vaults.permission(viewer, vault)).toBeNull();
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
   await server.tokens.revoke(member.token!.row.id);
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();

@@ -43,12 +43,12 @@ test('lists by ordering, then the others, by name', async () => {
   ] as const) {
     await fields.create({ datasetId, name, ordering });
   }
-  const names = (await fields.list({ access: null, datasetId }, everything)).rows.map(
+  const names = (await fields.list({ viewer: null, datasetId }, everything)).rows.map(
     (row) => row.name,
   );
   expect(names).toEqual(['z', 'b', 'a', 'c', 'd']);
   expect((await fields.all(datasetId)).map((row) => row.name)).toEqual(names);
-  const one = await fields.list({ access: null, datasetId, name: 'a' }, everything);
+  const one = await fields.list({ viewer: null, datasetId, name: 'a' }, everything);
   expect([one.total, one.rows[0]?.name]).toEqual([1, 'a']);
 });
 

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import type { Access } from '../../../engine/catalog/permission.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { everything, seeded, World } from './world.js';
 
 let world: World;
 let ann: CreatedUser;
-let access: Access;
+let viewer: Viewer;
 let lab: VaultRow;
 /** Every object, and its full path, as Ann may read them. */
 let rows: readonly ObjectRow[];
@@ -18,7 +18,7 @@ beforeAll(async () => {
   world = await World.make();
   const { catalog } = world;
   ann = await world.user('ann@example.org');
-  access = await world.access(ann.user.id);
+  viewer = await world.viewer(ann.user.id);
   const eve = await world.user('eve@elsewhere.org', 'elsewhere');
   const vault = (by: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
     catalog.vaults.create({ accountId: by.account.id, userId: by.user.id, name, isPublic });
@@ -44,7 +44,7 @@ beforeAll(async () => {
       }
     }
   }
-  const all = await catalog.objects.list({ access: null }, everything);
+  const all = await catalog.objects.list({ viewer: null }, everything);
   expect(all.total).toBe(160);
   rows = all.rows.filter((row) => row.vaultId !== hidden.id);
   const prefix = new Map([
@@ -58,11 +58,11 @@ afterAll(() => world.catalog.close());
 
 /** The list must be what the plain predicate leaves, in the order of paths. */
 async function expectSame(
-  filter: Omit<ObjectFilter, 'access'>,
+  filter: Omit<ObjectFilter, 'viewer'>,
   matches: (row: ObjectRow) => boolean,
   allowEmpty = false,
 ): Promise<void> {
-  const found = await world.catalog.objects.list({ access, ...filter }, everything);
+  const found = await world.catalog.objects.list({ viewer, ...filter }, everything);
   const expected = rows.filter(matches);
   expect({ filter, ids: found.rows.map((row) => row.id) }).toEqual({
     filter,
@@ -71,14 +71,14 @@ async function expectSame(
   expect(found.total).toBe(expected.length);
   if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
   // Any page is that part of the whole.
-  const page = await world.catalog.objects.list({ access, ...filter }, { limit: 3, offset: 2 });
+  const page = await world.catalog.objects.list({ viewer, ...filter }, { limit: 3, offset: 2 });
   expect(page.rows.map((row) => row.id)).toEqual(expected.slice(2, 5).map((row) => row.id));
   expect(page.total).toBe(expected.length);
 }
 
 test('lists everything readable by vault and path', async () => {
   await expectSame({}, () => true);
-  const listed = await world.catalog.objects.list({ access, vaultIds: [lab.id] }, everything);
+  const listed = await world.catalog.objects.list({ viewer, vaultIds: [lab.id] }, everything);
   const paths = listed.rows.map((row) => row.path.toLowerCase());
   expect(paths).toEqual([...paths].sort());
 });
@@ -113,7 +113,7 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   await expectSame({ tag: 'blue' }, () => false, true);
   const isEssential = new Set<number>();
   const datasets = await world.catalog.datasets.list(
-    { access, storageClass: 'Essential' },
+    { viewer, storageClass: 'Essential' },
     everything,
   );
   for (const dataset of datasets.rows) isEssential.add(dataset.id);
@@ -224,25 +224,25 @@ test('Q3: a pattern that is exponential for backtracking engines is answered at 
     ann.user.id,
   );
   for (const regex of ['(a+)+$', '(a|a)*b', `${'.*'.repeat(30)}b$`, `(${'a?'.repeat(50)})*c`]) {
-    await catalog.objects.list({ access, regex }, everything);
+    await catalog.objects.list({ viewer, regex }, everything);
   }
-  await catalog.objects.list({ access, glob: `lab:/**${'*a'.repeat(30)}` }, everything);
+  await catalog.objects.list({ viewer, glob: `lab:/**${'*a'.repeat(30)}` }, everything);
   await catalog.objects.delete(parent!.ancestorIds[0]!);
 });
 
 test('Q4: a pattern that a linear engine does not support is refused by name', async () => {
   for (const regex of ['(a)\\1', '(?=a)', '(?<!a)b', '(', '[', 'a{1001}', '*']) {
-    await expect(world.catalog.objects.list({ access, regex }, everything)).rejects.toMatchObject({
+    await expect(world.catalog.objects.list({ viewer, regex }, everything)).rejects.toMatchObject({
       code: 'invalid',
       fields: { regex: [expect.stringContaining('Not a supported regular expression')] },
     });
   }
   for (const filter of [{ regex: 'x'.repeat(1_025) }, { glob: 'x'.repeat(1_025) }]) {
-    await expect(world.catalog.objects.list({ access, ...filter }, everything)).rejects.toThrow(
+    await expect(world.catalog.objects.list({ viewer, ...filter }, everything)).rejects.toThrow(
       'regexpBytes',
     );
   }
-  await expect(world.catalog.objects.list({ access, glob: '/x' }, everything)).rejects.toThrow(
+  await expect(world.catalog.objects.list({ viewer, glob: '/x' }, everything)).rejects.toThrow(
     'begins with a vault',
   );
 });
@@ -273,7 +273,7 @@ test('Q1: SQL in a filter stays text', async () => {
       'tag',
       'storageClass',
     ] as const) {
-      const found = await catalog.objects.list({ access, [key]: text }, everything);
+      const found = await catalog.objects.list({ viewer, [key]: text }, everything);
       if (!rows.some((row) => row.path.includes(text)))
         expect([key, text, found.total]).toEqual([key, text, 0]);
     }
@@ -287,10 +287,10 @@ test('Q1: SQL in a filter stays text', async () => {
       tags: [text],
       metadata: { [text]: text, __proto__: 1 },
     });
-    expect((await catalog.objects.list({ access, filename: text }, everything)).rows).toEqual([
+    expect((await catalog.objects.list({ viewer, filename: text }, everything)).rows).toEqual([
       made,
     ]);
-    expect((await catalog.objects.list({ access, tag: text }, everything)).total).toBe(1);
+    expect((await catalog.objects.list({ viewer, tag: text }, everything)).total).toBe(1);
     await catalog.objects.delete(made.id);
   }
 });

@@ -112,7 +112,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       }
     }
 
-    const { rows } = await catalog.objects.list({ access: null, vaultIds: [vault.id] }, everything);
+    const { rows } = await catalog.objects.list({ viewer: null, vaultIds: [vault.id] }, everything);
     const shape = (row: ObjectRow): unknown => [
       row.id,
       row.path,
@@ -136,7 +136,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         folders: children.filter((child) => !child.isFile).length,
         descendants: model.subtree(id).length - 1,
       });
-      const below = await catalog.objects.list({ access: null, ancestorId: id }, everything);
+      const below = await catalog.objects.list({ viewer: null, ancestorId: id }, everything);
       expect(below.total).toBe(model.subtree(id).length - 1);
       expect(node.filename).not.toBe('');
     }

@@ -33,7 +33,7 @@ const columns: Columns = [
 /** Everything that a commit touches, to compare before and after. */
 async function dump(): Promise<unknown> {
   const { catalog } = world;
-  const all = { access: null };
+  const all = { viewer: null };
   return {
     dataset: await catalog.datasets.get(datasetId),
     object: await catalog.objects.get(datasetId),
@@ -223,7 +223,7 @@ test('a second commit adds only new fields, after the others', async () => {
     (await catalog.commits.get(publication.commitId))?.fields.filter((field) => field.is_new),
   ).toEqual([{ name: 'score', is_new: true }]);
   expect((await catalog.datasets.get(datasetId))?.genomeBuilds).toEqual(['GRCh37']);
-  const commits = await catalog.commits.list({ access: null, datasetId }, everything);
+  const commits = await catalog.commits.list({ viewer: null, datasetId }, everything);
   expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
 });

@@ -281,7 +281,7 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
 
 test('lists filter and order tasks', async () => {
   const { catalog } = world;
-  const access = await world.access(ann.user.id);
+  const viewer = await world.viewer(ann.user.id);
   const other = await world.dataset(ann, 'other');
   const a = await world.import(ann, datasetId, 7);
   const b = await world.import(ann, other, 3);
@@ -294,7 +294,7 @@ test('lists filter and order tasks', async () => {
   });
   await catalog.tasks.cancel(b.id);
   const ids = async (filter: object): Promise<readonly number[]> => {
-    const { rows, total } = await catalog.tasks.list({ access, ...filter }, everything);
+    const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, everything);
     expect(total).toBe(rows.length);
     return rows.map((row) => row.id);
   };
@@ -317,7 +317,7 @@ test('lists filter and order tasks', async () => {
     c.id,
     b.id,
   ]);
-  const page = await catalog.tasks.list({ access }, { limit: 1, offset: 1 });
+  const page = await catalog.tasks.list({ viewer }, { limit: 1, offset: 1 });
   expect([page.rows.map((row) => row.id), page.total]).toEqual([[b.id], 3]);
 });
 

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access } from '../../../engine/catalog/permission.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { everything, World } from './world.js';
 
 let world: World;
 let ann: CreatedUser;
 let eve: CreatedUser;
-let access: Access;
+let viewer: Viewer;
 let made: Record<string, VaultRow>;
 
 beforeAll(async () => {
   world = await World.make();
   ann = await world.user('ann@example.org');
   eve = await world.user('eve@elsewhere.org', 'elsewhere');
-  access = await world.access(ann.user.id);
+  viewer = await world.viewer(ann.user.id);
   const by = { accountId: ann.account.id, userId: ann.user.id };
   const { vaults } = world.catalog;
   made = {
@@ -37,14 +37,14 @@ beforeAll(async () => {
 afterAll(() => world.catalog.close());
 
 async function names(filter: object): Promise<readonly string[]> {
-  const { rows, total } = await world.catalog.vaults.list({ access, ...filter }, everything);
+  const { rows, total } = await world.catalog.vaults.list({ viewer, ...filter }, everything);
   expect(total).toBe(rows.length);
   return rows.map((row) => row.name);
 }
 
 test('lists readable vaults by name, ignoring case', async () => {
   expect(await names({})).toEqual(['Alpha', 'beta', 'Public', ann.vault.name]);
-  const page = await world.catalog.vaults.list({ access }, { limit: 2, offset: 1 });
+  const page = await world.catalog.vaults.list({ viewer }, { limit: 2, offset: 1 });
   expect([page.rows.map((row) => row.name), page.total]).toEqual([['beta', 'Public'], 4]);
 });
 

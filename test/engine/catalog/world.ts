@@ -1,7 +1,7 @@
-import { accessOf, principalOf, type Principal } from '../../../engine/catalog/access.js';
+import { principalOf, viewerOf, type Principal } from '../../../engine/catalog/access.js';
 import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access, Role } from '../../../engine/catalog/permission.js';
+import type { Viewer, Role } from '../../../engine/catalog/permission.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { random } from '../../random.js';
@@ -33,8 +33,8 @@ export class World {
     return principal;
   }
 
-  async access(userId: number): Promise<Access> {
-    return accessOf(await this.principal(userId));
+  async viewer(userId: number): Promise<Viewer> {
+    return viewerOf(await this.principal(userId));
   }
 
   /** A dataset with this name at the root of the user's personal vault. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openQueryEngine } from '../../../engine/query/plan/engine.js';
+import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, openBench, type Bench } from './dataset.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openDataFolder } from '../../../engine/core/files.js';
-import { openQueryEngine } from '../../../engine/query/plan/engine.js';
+import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { QueryQuarantine } from '../../../engine/query/sql/query-quarantine.js';
 
 let data: DataFolder;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { queryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
+import { queryEngine, type QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { CursorProgress } from '../../../engine/query/plan/position.js';
 import {
   and,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access } from '../../../engine/catalog/permission.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
 import { World } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 
@@ -33,7 +33,7 @@ export interface ModelDocument {
 /** Somebody who searches, and what they may read: vaults by id, and whether that is a right of their own. */
 export interface Searcher {
   readonly name: string;
-  readonly access: Access;
+  readonly viewer: Viewer;
   readonly readable: ReadonlyMap<number, 'own' | 'public'>;
 }
 
@@ -264,5 +264,5 @@ async function searcherOf(
       readable.set(document.id, 'own'); // prettier-ignore
     else if (isPublic) readable.set(document.id, 'public');
   }
-  return { name: user.email, access: await world.access(user.id), readable };
+  return { name: user.email, viewer: await world.viewer(user.id), readable };
 }

@@ -120,7 +120,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
     const theirs = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
     const answer = await search(
       catalogue.world.catalog.search,
-      searcher!.access,
+      searcher!.viewer,
       parseSearch(body),
     );
     const ids = answer.documents.map(({ vault, object }) => (object ?? vault).id);

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function ask(searcher: Searcher, body: object): Promise<SearchAnswer> {
-  return search(catalogue!.world.catalog.search, searcher.access, parseSearch(body));
+  return search(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
 }
 
 function idsOf({ documents }: SearchAnswer): readonly string[] {
@@ -124,7 +124,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   const [searcher] = catalogue.searchers;
   const request = parseSearch({});
   const { search: table } = catalogue.world.catalog;
-  const left = search(table, searcher!.access, request, { signal: AbortSignal.abort() });
+  const left = search(table, searcher!.viewer, request, { signal: AbortSignal.abort() });
   await expect(left).rejects.toMatchObject({ code: 'canceled' });
   // A table that never comes to an end.
   let slices = 0;
@@ -138,11 +138,11 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   };
   const leaving = new AbortController();
   const two = [
-    search(endless, searcher!.access, request, { timeoutMs: 50 }),
-    search(endless, searcher!.access, request, { signal: leaving.signal }),
+    search(endless, searcher!.viewer, request, { timeoutMs: 50 }),
+    search(endless, searcher!.viewer, request, { signal: leaving.signal }),
   ];
   // The third waits for a place: two at once are enough for one thread.
-  const waiting = search(endless, searcher!.access, request, { timeoutMs: 20 });
+  const waiting = search(endless, searcher!.viewer, request, { timeoutMs: 20 });
   await expect(waiting).rejects.toMatchObject({ code: 'budget', message: expect.stringContaining('queryMs') }); // prettier-ignore
   await expect(two[0]).rejects.toMatchObject({ code: 'budget' });
   leaving.abort();
@@ -167,7 +167,7 @@ test('what is deleted while a search goes on is left out of its page, and change
     },
   };
   const all = idsOf(await ask(searcher!, {}));
-  const answer = await search(table, searcher!.access, parseSearch({}));
+  const answer = await search(table, searcher!.viewer, parseSearch({}));
   expect(idsOf(answer)).toEqual(all.filter((id) => id !== gone['_id']));
 });
 

@@ -144,7 +144,7 @@ describe('a merge that is killed at', () => {
 
 test('merges fewer segments after some time without a commit', async () => {
   lake = await Lake.open(await copy());
-  const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
+  const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
   const running = await start({ quietMs: Infinity });
   await running.compacted();
@@ -187,7 +187,7 @@ describe('a merge on a failing disk', () => {
         const root = await copy();
         lake = await Lake.open(root);
         const running = await start({ startHost: failing({ ...fault, nth }), retryMs: 5 });
-        const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
+        const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
         await running.wait(rows[0]!.id);
         await running.compacted();
         const hits = faultHits();

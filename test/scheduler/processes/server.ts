@@ -23,7 +23,7 @@ const scheduler = createScheduler({
 });
 await scheduler.start();
 writeSync(1, `ready ${scheduler.status().workerPid}\n`);
-const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
+const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
 for (const { id, status } of rows) if (!isTerminal(status)) await scheduler.wait(id);
 await scheduler.compacted();
 writeSync(1, 'idle\n');

@@ -136,7 +136,7 @@ describe('C1: killed at', () => {
     const files = [`${row?.id}.csv`, `${target?.id}-1`];
     const known = [...(await readdir(lake.data.exports)), ...(await readdir(lake.data.objects))];
     expect(known).toEqual(expect.arrayContaining(files));
-    const objects = await lake.catalog.objects.list({ access: null }, { limit: 100, offset: 0 });
+    const objects = await lake.catalog.objects.list({ viewer: null }, { limit: 100, offset: 0 });
     const blobs = objects.rows.filter(({ objectType }) => objectType === 'file');
     expect(await readdir(lake.data.objects)).toHaveLength(blobs.length);
   });

@@ -110,7 +110,7 @@ test('an error of its run reaches the caller and the row', async () => {
   });
   const open = await lake.catalog.tasks.openTask('count', datasetId);
   expect(open).toBeUndefined();
-  const filter = { access: null, classes: ['background'] as const };
+  const filter = { viewer: null, classes: ['background'] as const };
   const { rows } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(rows).toMatchObject([{ status: 'failed', errorMessage: 'text: is empty' }]);
   expect(events).toContain('discarded');
@@ -127,12 +127,12 @@ test('aborting the signal cancels it, and the next task of the same object repla
   // Null params: nothing is left to do, so nothing is run or published.
   const { task } = await scheduler.perform('count', order({ text: null }));
   await scheduler.wait(task.id);
-  const filter = { access: null, classes: ['background'] as const };
+  const filter = { viewer: null, classes: ['background'] as const };
   const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(total).toBe(1);
   expect(rows).toMatchObject([{ id: task.id, status: 'completed' }]);
   // Users see nothing of all this.
-  expect((await lake.catalog.tasks.list({ access: null }, { limit: 10, offset: 0 })).total).toBe(0);
+  expect((await lake.catalog.tasks.list({ viewer: null }, { limit: 10, offset: 0 })).total).toBe(0);
 });
 
 test.each(['deleted', 'ended'])(

@@ -1,4 +1,4 @@
-import type { Column, SelectionBytes } from '../column.js';
+import type { MemoryColumn, SelectionBytes } from '../column.js';
 import type { Overflow } from './overflow.js';
 
 /** Number of values that are processed together: few enough for the L1 and L2 caches, many enough to repay a call. */
@@ -13,7 +13,7 @@ const indices32 = new Uint32Array(blockLength);
  * none is.
  */
 export function selectedValues(
-  column: Column,
+  column: MemoryColumn,
   selection: SelectionBytes,
 ): Uint8Array | undefined | null {
   const { offsets, present, rows } = column;
@@ -24,13 +24,13 @@ export function selectedValues(
 }
 
 /** Number of values in the array of a column, including the undefined ones of rows without a value. */
-export function valueCount({ rows, offsets }: Column): number {
+export function valueCount({ rows, offsets }: MemoryColumn): number {
   return offsets ? offsets[rows]! : rows;
 }
 
 /** Returns the values from `from` to `to`, at most a block, as doubles. The array is overwritten by the next call. */
 export function doublesOf(
-  { values }: Column,
+  { values }: MemoryColumn,
   from: number,
   to: number,
   overflow: Overflow,
@@ -50,7 +50,7 @@ export function doublesOf(
  * The array is valid only during the call.
  */
 export function eachBlock(
-  column: Column,
+  column: MemoryColumn,
   selection: SelectionBytes,
   overflow: Overflow,
   visit: (values: Float64Array, start: number, count: number) => void,

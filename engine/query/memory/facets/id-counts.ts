@@ -1,4 +1,4 @@
-import type { Column, SelectionBytes } from '../column.js';
+import type { MemoryColumn, SelectionBytes } from '../column.js';
 
 /**
  * Largest size that is counted in four tables: with more ids, equal neighbours are rare and four tables would not fit in the
@@ -84,7 +84,7 @@ function tables(size: number): readonly [Uint32Array, Uint32Array, Uint32Array, 
 
 /** Counts the ids of a list column's values for the selected rows, each id once per row. `counts` has room for all ids. */
 export function countOncePerRow(
-  { rows, offsets }: Column,
+  { rows, offsets }: MemoryColumn,
   selection: SelectionBytes,
   ids: Uint32Array,
   counts: Uint32Array,

@@ -1,4 +1,4 @@
-import type { Column, SelectionBytes, SegmentView } from '../column.js';
+import type { MemoryColumn, SelectionBytes, SegmentView } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
@@ -60,7 +60,7 @@ export class NumberBuckets {
     }
   }
 
-  #addLists(column: Column, selection: SelectionBytes): void {
+  #addLists(column: MemoryColumn, selection: SelectionBytes): void {
     const length = valueCount(column);
     const ids = new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {

@@ -1,4 +1,4 @@
-import type { Column, Strings, Dictionary } from '../column.js';
+import type { MemoryColumn, Strings, Dictionary } from '../column.js';
 import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
@@ -33,7 +33,12 @@ export class StringIds {
    * Returns the ids of the values from `from` to `to`, at most a block, by their offset in the block. A value that is not
    * selected may have the id of another value.
    */
-  ids(column: Column, selected: Uint8Array | undefined, from: number, to: number): Uint32Array {
+  ids(
+    column: MemoryColumn,
+    selected: Uint8Array | undefined,
+    from: number,
+    to: number,
+  ): Uint32Array {
     const { values } = column;
     if (values.kind === 'strings') return this.#ofTexts(values, selected, from, to);
     if (values.kind !== 'dictionary') {

@@ -1,4 +1,4 @@
-import type { Column, SelectionBytes, SegmentView } from '../column.js';
+import type { MemoryColumn, SelectionBytes, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
 import { NumberIds } from './number-ids.js';
@@ -61,7 +61,7 @@ class BucketsNode implements Node {
   readonly #pairs: BucketIds;
   readonly #source: StringSource | NumberSource;
   readonly #nested: readonly Node[];
-  #column: Column | undefined;
+  #column: MemoryColumn | undefined;
   readonly #rows = new Uint32Array(blockLength);
   readonly #parents = new Uint32Array(blockLength);
   readonly #ids = new Uint32Array(blockLength);
@@ -117,7 +117,7 @@ class StatsNode implements Node {
   readonly #facet: Facet;
   readonly #overflow: Overflow;
   readonly #stats: Stats;
-  #column: Column | undefined;
+  #column: MemoryColumn | undefined;
   readonly #values = new Float64Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
@@ -158,7 +158,7 @@ class StringSource {
   }
 
   ids(
-    column: Column,
+    column: MemoryColumn,
     from: number,
     to: number,
     rows: Uint32Array,
@@ -185,7 +185,7 @@ class NumberSource {
   }
 
   ids(
-    column: Column,
+    column: MemoryColumn,
     from: number,
     to: number,
     rows: Uint32Array,

@@ -1,4 +1,4 @@
-import type { Column, ColumnValues, SegmentView, StringHashes } from '../column.js';
+import type { MemoryColumn, ColumnValues, SegmentView, StringHashes } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
 import { intersection, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
@@ -37,7 +37,7 @@ export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
 }
 
 function found(
-  column: Column,
+  column: MemoryColumn,
   test: ValueTest,
   within: SelectionVector,
   hashes: () => StringHashes | undefined = () => undefined,
@@ -51,13 +51,13 @@ function found(
 
 /** Consecutive rows of a column. */
 interface Part {
-  readonly column: Column;
+  readonly column: MemoryColumn;
   readonly within: SelectionVector;
   readonly from: number;
 }
 
 /** The part of the column that holds all wanted rows, if that is less than half of it; undefined for lists and hash lookups. */
-function partOf(column: Column, within: SelectionVector, test: ValueTest): Part | undefined {
+function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest): Part | undefined {
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
   if (test.probesHashes && column.values.kind === 'strings') return undefined;
@@ -83,7 +83,7 @@ function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValue
   }
 }
 
-function shifted(selection: Tested, { column, from }: Part, whole: Column): Tested {
+function shifted(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {
   if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
   const mask = new Uint8Array(whole.rows);
@@ -133,7 +133,7 @@ export function elementTest(list: FieldRef, test: RowTest): RowTest {
   };
 }
 
-function withValue({ present, rows }: Column, found: Tested): Tested {
+function withValue({ present, rows }: MemoryColumn, found: Tested): Tested {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return intersection(found, present);

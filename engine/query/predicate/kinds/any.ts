@@ -1,5 +1,5 @@
 import { elementTest } from '../../memory/match/row-test.js';
-import { access, inElement } from '../../sql/statement.js';
+import { fieldExpression, inElement } from '../../sql/statement.js';
 import { nsPerRow, rowCost, sumOf } from '../cost.js';
 import { unsupported, type Kind } from '../kind.js';
 import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
@@ -39,7 +39,7 @@ export const any: Kind<Any> = {
   sql(predicate, { statement, within }) {
     const { field, item } = predicate;
     const { dialect } = statement;
-    const list = access(statement, field);
+    const list = fieldExpression(statement, field);
     if (list === undefined || !list.isMany) return 'false';
     const { sql, column } = list;
     const test = (element: string): string => {

@@ -2,7 +2,7 @@ import { lowerCase } from '../../../text/fold.js';
 import { booleanEquality, numberEquality } from '../../memory/match/number-test.js';
 import { stringEquality } from '../../memory/match/string-equality.js';
 import { boundType } from '../../sql/params.js';
-import type { Access, Statement } from '../../sql/statement.js';
+import type { FieldExpression, Statement } from '../../sql/statement.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
 import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
@@ -91,7 +91,11 @@ export function isWrittenOut({ values }: Equality): boolean {
   return values.length <= longestWrittenList;
 }
 
-function fieldSql(condition: Equality, statement: Statement, { sql, isMany }: Access): string {
+function fieldSql(
+  condition: Equality,
+  statement: Statement,
+  { sql, isMany }: FieldExpression,
+): string {
   const { dialect, params, caseVariants } = statement;
   const paramType = boundType(condition.field);
   const exact = exactValues(condition, caseVariants);

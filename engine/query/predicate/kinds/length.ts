@@ -1,5 +1,5 @@
 import { lengthTest } from '../../memory/match/row-test.js';
-import { access } from '../../sql/statement.js';
+import { fieldExpression } from '../../sql/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { Kind } from '../kind.js';
 import type { OfKind } from '../predicate.js';
@@ -46,7 +46,7 @@ export const length: Kind<Length> = {
   sql(condition, { statement: { dialect, params }, statement }) {
     const { field, from, to } = condition;
     const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
-    const values = access(statement, field);
+    const values = fieldExpression(statement, field);
     if (values === undefined) return String(isEmptyIn);
     const { sql, column, isMany } = values;
     if (!isMany) {

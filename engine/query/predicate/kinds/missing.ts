@@ -1,5 +1,5 @@
 import { missingTest } from '../../memory/match/row-test.js';
-import { access } from '../../sql/statement.js';
+import { fieldExpression } from '../../sql/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import {
   supported,
@@ -52,7 +52,7 @@ export function presenceSupport(field: FieldRef, { column }: SupportContext): Me
 
 function missingSql(field: FieldRef, { statement }: SqlContext, isNegated: boolean): string {
   const { dialect } = statement;
-  const values = access(statement, field);
+  const values = fieldExpression(statement, field);
   if (values === undefined) return isNegated ? 'false' : 'true';
   const { sql, column } = values;
   if (values.isMany) return `${isNegated ? 'NOT ' : ''}(${dialect.listMissing(sql, column)})`;

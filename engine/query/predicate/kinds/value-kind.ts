@@ -1,6 +1,6 @@
 import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
-import { access, type Access, type Statement } from '../../sql/statement.js';
+import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import type { Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
@@ -22,7 +22,7 @@ export interface ValueKind<C extends ValueCondition> {
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
   /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
-  fieldSql?(condition: C, statement: Statement, values: Access): string;
+  fieldSql?(condition: C, statement: Statement, values: FieldExpression): string;
   /** The test of single values in memory. */
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
@@ -65,7 +65,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C
     },
     mustHold: () => () => false,
     sql(condition, { statement }) {
-      const values = access(statement, condition.field);
+      const values = fieldExpression(statement, condition.field);
       if (values === undefined) return 'false';
       if (parts.fieldSql) return `(${parts.fieldSql(condition, statement, values)})`;
       const test = parts.valueSql(condition, statement);

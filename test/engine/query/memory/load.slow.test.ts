@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Column as Loaded } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
@@ -45,7 +45,7 @@ const column = (type: Column['type'], isList = false): Column => ({
   isList,
 });
 
-const bytesOf = (loaded: Loaded): number => {
+const bytesOf = (loaded: MemoryColumn): number => {
   const { values } = loaded;
   const arrays = [loaded.offsets, loaded.present];
   if (values.kind === 'numbers') arrays.push(values.numbers as never);

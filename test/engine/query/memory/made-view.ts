@@ -1,5 +1,5 @@
 import type {
-  Column as MemoryColumn,
+  MemoryColumn,
   ColumnValues,
   SegmentView,
   Dictionary,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type {
-  Column,
+  MemoryColumn,
   ColumnValues,
   SelectionBytes,
   SegmentView,
@@ -32,7 +32,7 @@ interface Field {
   readonly name: string;
   readonly type: StoredType;
   readonly lists: readonly (readonly Plain[])[];
-  readonly column: Column;
+  readonly column: MemoryColumn;
 }
 
 function fieldOf(
@@ -53,7 +53,7 @@ function fieldOf(
   const offsets = new Int32Array(rows + 1);
   lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
   const flat = isMany ? lists.flat() : lists.map((list) => list[0] ?? blank);
-  const column: Column = {
+  const column: MemoryColumn = {
     rows,
     offsets: isMany ? offsets : undefined,
     present: isMany || !hasGaps ? undefined : Uint8Array.from(lists, (list) => list.length),
@@ -239,7 +239,7 @@ describe('over thousands of rows', () => {
 test('a pattern that many strings may match is left to the SQL engine, which has all cores for it', () => {
   const rows = 250_001;
   const field = { name: 's', path: ['s'], type: 'string' } as const;
-  const column = (values: readonly string[]): Column => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore
+  const column = (values: readonly string[]): MemoryColumn => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore
   const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
   const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Column } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import { random } from '../../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-function columnOf(strings: readonly (string | null)[]): Column {
+function columnOf(strings: readonly (string | null)[]): MemoryColumn {
   const pieces = strings.map((text) => Buffer.from(text ?? ''));
   const offsets = new Uint32Array(strings.length + 1);
   for (const [i, { length }] of pieces.entries()) offsets[i + 1] = offsets[i]! + length;

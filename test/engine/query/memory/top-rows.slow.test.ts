@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type {
-  Column,
+  MemoryColumn,
   SelectionBytes,
   SegmentView,
 } from '../../../../engine/query/memory/column.js';
@@ -18,7 +18,7 @@ function field(name: string): FieldRef {
   return { name, path: [name], type: 'double' };
 }
 
-function numbers(values: readonly (number | null)[]): Column {
+function numbers(values: readonly (number | null)[]): MemoryColumn {
   return {
     rows: values.length,
     offsets: undefined,

@@ -1,4 +1,4 @@
-import type { Column as Loaded } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 
 /** A leaf of a dataset: the physical names down to it, and the columns along the way. */
@@ -29,7 +29,10 @@ export function valuesAt(value: Value, columns: Columns): readonly Value[] {
 }
 
 /** All values of a loaded column, row by row, as test/engine/store/random.ts draws them. */
-export function loadedValues(column: Loaded, type: Column['type']): readonly (readonly Value[])[] {
+export function loadedValues(
+  column: MemoryColumn,
+  type: Column['type'],
+): readonly (readonly Value[])[] {
   const one = (i: number): Value => {
     const { values } = column;
     switch (values.kind) {

@@ -78,7 +78,7 @@ describe('several files in one import', () => {
     expect(columns.find(({ name }) => name === 'n')?.type).toBe('double');
     expect(metadata['progress']).toMatchObject({ processed_records: 4, percent: 100 });
     const commits = await lake.catalog.commits.list(
-      { access: null, datasetId },
+      { viewer: null, datasetId },
       { limit: 10, offset: 0 },
     );
     expect(commits.rows.map(({ recordsModified }) => recordsModified)).toEqual([4]);

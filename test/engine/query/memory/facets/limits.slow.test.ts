@@ -7,7 +7,7 @@ import type {
   FacetPartial,
 } from '../../../../../engine/query/memory/facets/partial.js';
 import type {
-  Column,
+  MemoryColumn,
   ColumnValues,
   SegmentView,
 } from '../../../../../engine/query/memory/column.js';
@@ -26,7 +26,7 @@ function terms(type: StoredType, name: string, nested: readonly Facet[] = []): F
 }
 
 function viewOf(values: ColumnValues, rows: number): SegmentView {
-  const own: Column = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
+  const own: MemoryColumn = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
   return { rows, column: () => own };
 }
 

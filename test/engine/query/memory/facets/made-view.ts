@@ -1,11 +1,11 @@
 import type {
-  Column,
+  MemoryColumn,
   ColumnValues,
   SegmentView,
   Dictionary,
 } from '../../../../../engine/query/memory/column.js';
 import type { FieldRef } from '../../../../../engine/query/predicate/predicate.js';
-import type { Columns, Column as StoredColumn, Value } from '../../../../../engine/core/types.js';
+import type { Column, Columns, Value } from '../../../../../engine/core/types.js';
 import type { TestRow } from '../../dataset.js';
 import { valuesOf } from '../../naive-fields.js';
 import { moment } from '../../naive-values.js';
@@ -24,7 +24,7 @@ export function madeView(
   rows: readonly TestRow[],
   dictionaries: Dictionaries,
 ): SegmentView {
-  const known = new Map<string, Column | undefined>();
+  const known = new Map<string, MemoryColumn | undefined>();
   return {
     rows: rows.length,
     column: ({ path }: FieldRef) => {
@@ -38,11 +38,11 @@ export function madeView(
   };
 }
 
-function onTheWay(columns: Columns, path: readonly string[]): readonly StoredColumn[] | undefined {
-  const found: StoredColumn[] = [];
+function onTheWay(columns: Columns, path: readonly string[]): readonly Column[] | undefined {
+  const found: Column[] = [];
   let siblings: Columns | undefined = columns;
   for (const name of path) {
-    const next: StoredColumn | undefined = siblings?.find((column) => column.name === name);
+    const next: Column | undefined = siblings?.find((column) => column.name === name);
     if (!next) return undefined;
     found.push(next);
     siblings = next.children;
@@ -52,11 +52,11 @@ function onTheWay(columns: Columns, path: readonly string[]): readonly StoredCol
 
 function made(
   random: Random,
-  way: readonly StoredColumn[],
+  way: readonly Column[],
   path: readonly string[],
   rows: readonly TestRow[],
   dictionaries: Dictionaries,
-): Column {
+): MemoryColumn {
   const { type } = way.at(-1)!;
   const values = rows.map((row) => valuesOf(row, path));
   if (way.some(({ isList }) => isList)) {
@@ -73,7 +73,7 @@ function made(
 
 function valuesIn(
   random: Random,
-  type: StoredColumn['type'],
+  type: Column['type'],
   values: readonly Value[],
   path: readonly string[],
   dictionaries: Dictionaries,

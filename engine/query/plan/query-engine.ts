@@ -1,6 +1,6 @@
-import type { MemoryExecutor } from '../memory/executor.js';
-import { openSqlEngine, type SqlEngine, type SqlEngineOptions } from '../sql/engine.js';
-import { SqlExecutor } from '../sql/executor.js';
+import type { MemoryExecutor } from '../memory/memory-executor.js';
+import { openSqlEngine, type SqlEngine, type SqlEngineOptions } from '../sql/sql-engine.js';
+import { SqlExecutor } from '../sql/sql-executor.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Plan } from './plan.js';

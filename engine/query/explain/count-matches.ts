@@ -14,7 +14,7 @@ export interface CountRequest {
 }
 
 /** The counts. */
-export interface Verified {
+export interface MatchCounts {
   /** For every guess: the number of records that satisfy the corrected conditions, and those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
   /** Number of records that have a value in any of the condition's fields. */
@@ -35,12 +35,12 @@ export interface Clash {
 const maxNodes = 30;
 
 /** Counts everything in one pass over the records. */
-export async function verify(
+export async function countMatches(
   statement: Statement,
   root: ExplainGroup,
   { empty, guesses, clashes }: CountRequest,
   rows: Rows,
-): Promise<Verified> {
+): Promise<MatchCounts> {
   const counting = new CountStatement(statement, leavesOf(root));
   const counted: (readonly string[])[] = [];
   const count = (all: readonly string[]): number => counted.push(all) - 1;

@@ -9,7 +9,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
-import { droppedLog } from '../../engine/store/verify.js';
+import { droppedLog } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
 import { isScratchOfOpenTask } from './sweep.js';
 
@@ -36,7 +36,7 @@ export interface VerifyParts {
 export async function verifyFolder(parts: VerifyParts): Promise<readonly Difference[]> {
   const found: Difference[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
-  const { rows } = await parts.catalog.datasets.list({ access: null }, wholeList);
+  const { rows } = await parts.catalog.datasets.list({ viewer: null }, wholeList);
   for (const dataset of rows) await verifyDataset(parts, dataset, report);
   await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), report);
   await verifyObjects(parts, report);
@@ -69,7 +69,7 @@ async function verifyDataset(
   for await (const { info } of store.history(id, 0)) {
     if (info['publication'] !== undefined) publications.push(info['publication'] as Publication);
   }
-  const commits = await catalog.commits.list({ access: null, datasetId: id }, wholeList);
+  const commits = await catalog.commits.list({ viewer: null, datasetId: id }, wholeList);
   const known = new Map(commits.rows.map((commit) => [commit.id, commit]));
   for (const publication of publications) {
     const commit = known.get(publication.commitId);
@@ -121,7 +121,7 @@ async function verifyImports(
   committed: ReadonlySet<number>,
   report: Report,
 ): Promise<void> {
-  const { rows } = await catalog.imports.list({ access: null, datasetId }, wholeList);
+  const { rows } = await catalog.imports.list({ viewer: null, datasetId }, wholeList);
   for (const { id, status, isDryRun } of rows) {
     const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;
@@ -150,7 +150,7 @@ async function verifyUnknownDatasets(
 
 async function verifyObjects(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog } = parts;
-  const { rows } = await catalog.objects.list({ access: null }, wholeList);
+  const { rows } = await catalog.objects.list({ viewer: null }, wholeList);
   const files = rows.filter((row) => row.objectType === 'file' && row.revision > 0);
   const referenced = new Set<string>();
   for (const object of files) {
@@ -186,7 +186,7 @@ async function problemOf(
 
 async function verifyExports(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog, now } = parts;
-  const { rows } = await catalog.exports.list({ access: null }, wholeList);
+  const { rows } = await catalog.exports.list({ viewer: null }, wholeList);
   const files = (await list(data.exports)).map(({ name }) => name);
   const referenced = new Set<string>();
   for (const { id, status, expiresAt, bytes } of rows) {
@@ -203,7 +203,7 @@ async function verifyExports(parts: VerifyParts, report: Report): Promise<void> 
 
 async function verifyRejected(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog } = parts;
-  const { rows } = await catalog.imports.list({ access: null }, wholeList);
+  const { rows } = await catalog.imports.list({ viewer: null }, wholeList);
   const referenced = new Set<string>();
   for (const { id, status, metadata } of rows) {
     const receipt = metadata['receipt'] as ImportReport | undefined;

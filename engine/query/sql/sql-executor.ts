@@ -8,7 +8,7 @@ import { prune, segmentTest } from '../predicate/prune.js';
 import { materialise, openSegments } from '../results/materialise.js';
 import { CaseVariantFinder } from './case-variants.js';
 import type { Language } from './dialect.js';
-import type { SqlEngine } from './engine.js';
+import type { SqlEngine } from './sql-engine.js';
 import { facetAnswers } from './facet-answer.js';
 import { Params } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';

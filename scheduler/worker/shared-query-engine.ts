@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder, type WorkerConfig } from './messages.js';
 
 /** An unused engine is closed after this time, milliseconds. */

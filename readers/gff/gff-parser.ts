@@ -13,7 +13,7 @@ import { Attributes } from './attributes.js';
 import { unescape, type Unescaped } from './percent-escapes.js';
 import type { FastAttributes } from './fast-attributes.js';
 import { FastFeatures } from './fast-features.js';
-import type { FeatureHeader, FeatureParams } from './header.js';
+import type { FeatureHeader, FeatureParams } from './gff-header.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The differences between GFF3 and GTF. */

@@ -12,13 +12,13 @@ import { FixedColumns } from './fixed-columns.js';
 import { isAllele, isChromosome, isReference } from './fixed-fields.js';
 import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
 import { expectedLines } from './memory-estimate.js';
-import type { VcfHeader } from './header.js';
+import type { VcfHeader } from './vcf-header.js';
 import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
 import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
-import type { VcfParams } from './params.js';
+import type { VcfParams } from './vcf-params.js';
 import { nonFinite } from './single-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 

@@ -8,7 +8,7 @@ import { CellScanner } from './cell-scanner.js';
 import { numberIn } from './cell-column.js';
 import { decodingWarning, textOf } from './encoding.js';
 import { NullTexts, Odd } from './null-texts.js';
-import type { CsvFormat, CsvParams } from './params.js';
+import type { CsvFormat, CsvParams } from './csv-params.js';
 
 /** The columns of the file, which every chunk needs: plain data. */
 export interface CsvHeader {

@@ -2,7 +2,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Columns, GenomeBuild } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
-import { JsonlParser } from '../jsonl/parser.js';
+import { JsonlParser } from '../jsonl/jsonl-parser.js';
 import { byte } from '../jsonl/scanner.js';
 import { lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';

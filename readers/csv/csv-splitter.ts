@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import { CellScanner, matches } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
-import type { CsvFormat } from './params.js';
+import type { CsvFormat } from './csv-params.js';
 
 /**
  * Finds the last record boundary within some bytes. Only quotes can contain line ends that do not end a record, so the search examines

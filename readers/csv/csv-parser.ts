@@ -13,10 +13,10 @@ import type { Report } from '../reader.js';
 import { CellScanner } from './cell-scanner.js';
 import { CellColumn, numberIn } from './cell-column.js';
 import { decodingWarning, needsDecoding, textOf } from './encoding.js';
-import { type CsvColumn, neverClosed, type CsvHeader, uniqueNames } from './header.js';
+import { type CsvColumn, neverClosed, type CsvHeader, uniqueNames } from './csv-header.js';
 import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
 import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
-import type { CsvFormat } from './params.js';
+import type { CsvFormat } from './csv-params.js';
 import { FastRows } from './fast-rows.js';
 import { codes, listOfOneIsStored } from '../../engine/ingest/validation-codes.js';
 
