@@ -10,6 +10,7 @@ import type { Column, Columns, GenomeBuild, StoredType } from '../../engine/core
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
+import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
@@ -213,8 +214,14 @@ export class BedParser {
   /** Choice: a score of BED may be any number, although UCSC asks for integers from 0 to 1000: peak callers write others. */
   #score(row: number): void {
     const i = Field.Score;
-    const value = floatAt(this.#bytes, this.#from[i]!, this.#to[i]!);
-    if (value - value !== 0) return this.#fault(i, 'is not a finite number');
+    const [from, to] = [this.#from[i]!, this.#to[i]!];
+    const value = floatAt(this.#bytes, from, to);
+    if (value - value !== 0) {
+      const isDeclared = this.#existing.get('score')?.isDeclared === true;
+      if (!reportNonFinite(this.#bytes, from, to, 'score', isDeclared, this.#context))
+        this.#fault(i, 'is not a number');
+      return;
+    }
     this.#columns[i]!.padTo(row);
     this.#columns[i]!.addDouble(value);
   }

@@ -8,7 +8,8 @@ import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
-import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
+import { reportNonFinite } from '../text/non-finite.js';
+import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
 import { unescape, type Unescaped } from './percent-escapes.js';
 import type { FastAttributes } from './fast-attributes.js';
@@ -47,6 +48,7 @@ export class FeatureParser {
   readonly #coordinates: Coordinates | null;
   readonly #attributes: Attributes;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
+  readonly #isScoreDeclared: boolean;
   /** Where the nine columns of the line begin and end. */
   readonly #from = new Int32Array(9);
   readonly #to = new Int32Array(9);
@@ -81,6 +83,7 @@ export class FeatureParser {
     this.#report = report;
     this.#context = context;
     this.#columns = columns.map(columnOf);
+    this.#isScoreDeclared = existing.some(({ name, isDeclared }) => name === 'score' && isDeclared);
     this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
     const attributes = existing.find(({ name }) => name === 'attributes');
     this.#attributes = new Attributes(attributes, dialect.lists, context);
@@ -285,6 +288,10 @@ export class FeatureParser {
       this.#coordinates.add(row, bytes, from, to, first, last);
   }
 
+  /**
+   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is null with a warning; an error if somebody declared the type of the
+   * field.
+   */
   #score(column: ValueColumn, row: number): void {
     if (this.#isNull(5)) return;
     const [from, to] = [this.#from[5]!, this.#to[5]!];
@@ -292,11 +299,10 @@ export class FeatureParser {
     if (Number.isFinite(value)) {
       column.padTo(row);
       column.addDouble(value);
-    } else if (isNotANumber(this.#bytes, from, to))
-      this.#context.fault(codes.nan, 'score', 'the score is NaN');
-    else if (Number.isNaN(value))
+    } else if (
+      !reportNonFinite(this.#bytes, from, to, 'score', this.#isScoreDeclared, this.#context)
+    )
       this.#context.fault(codes.invalidValue, 'score', `the score "${this.#show(5)}" is no number`);
-    else this.#context.fault(codes.infinity, 'score', `the score is ${value}`);
   }
 
   #strand(column: ValueColumn, row: number): void {

@@ -9,15 +9,8 @@ import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { becomesText, tooLong } from '../../engine/ingest/cast.js';
 import { isoMicros } from '../../engine/ingest/iso-date.js';
-import {
-  floatAt,
-  integerAt,
-  isDigits,
-  isInfinite,
-  isNotANumber,
-  isWiderNumber,
-  latin1,
-} from '../text/numbers.js';
+import { floatAt, integerAt, isDigits, isWiderNumber, latin1 } from '../text/numbers.js';
+import { nonFinite } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { Kind, type Entry, type Fault, type ValueReport } from './entry.js';
 
@@ -113,15 +106,6 @@ function appendLong(
   if (exact !== BigInt.asIntN(64, exact)) return bad();
   column.appendBigint(exact);
   return null;
-}
-
-/** The fault of a value that is NaN or infinite; undefined for any other. */
-export function nonFinite(bytes: Uint8Array, from: number, to: number): Fault | undefined {
-  if (isNotANumber(bytes, from, to))
-    return { code: codes.nan, message: 'the value is NaN', isNonFinite: true };
-  if (!isInfinite(bytes, from, to)) return undefined;
-  const message = `the value "${latin1(bytes, from, to)}" is infinite or too large for a double`;
-  return { code: codes.infinity, message, isNonFinite: true };
 }
 
 function badInteger(bytes: Uint8Array, from: number, to: number, width: string): Fault {

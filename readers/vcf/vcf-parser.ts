@@ -19,7 +19,7 @@ import { hasChrPrefix } from '../coordinates.js';
 import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
-import { nonFinite } from './single-values.js';
+import { nonFinite } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** What a parser of one chunk needs. */

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import { random, type Random } from '../../random.js';
+import { lenient } from '../import-lines.js';
+import { importSource } from '../import-source.js';
 import { readAll, type ReadAll } from '../read-all.js';
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
@@ -115,7 +117,7 @@ test.each([
   ['chr1\t-1\t9', 'chromStart', '"-1" is not a whole number from 0 on'],
   ['chr1\t9\t5', 'chromEnd', 'the feature ends at 5, before its start 9'],
   ['.\t1\t5', 'chrom', 'the chromosome is missing'],
-  ['chr1\t1\t5\tn\thigh', 'score', '"high" is not a finite number'],
+  ['chr1\t1\t5\tn\thigh', 'score', '"high" is not a number'],
   ['chr1\t1\t5\tn\t1\tx', 'strand', '"x" is none of "+", "-" and "."'],
   ['chr1\t1\t5\tn\t1\t+\t1\tz', 'thickEnd', '"z" is not a whole number from 0 on'],
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t1,2', 'itemRgb', 'is not a colour'],
@@ -128,6 +130,22 @@ test.each([
   expect(result.notes[0]!.message).toContain(message);
   expect(result.rows.map(({ chromStart }) => chromStart)).toEqual([1, 3]);
 });
+
+test('a score that is NaN or infinite is null with a counted warning, and an error if it is declared or validation strict', async () => {
+  const text = ['1', 'NaN', 'inf', '-nan', '1e999'].map((score) => `chr1\t1\t2\tn\t${score}\n`).join('');
+  for (const targetBytes of [1, 1000]) {
+    const { rows, findings, error } = await importSource(text, 'bed', { targetBytes });
+    expect([error, rows.map(({ score }) => score)]).toEqual([null, [1, null, null, null, null]]);
+    expect([findings.counts, findings.warnings, findings.errors]).toEqual([{ 304: 2, 305: 2 }, 4, 0]);
+  }
+  const strict = { ...lenient, strict: true };
+  expect((await importSource(text, 'bed', { validation: strict })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
+  const declared = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
+  const { error, findings } = await importSource(text, 'bed', { known: [declared] });
+  expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
+  const disabled = await importSource(text, 'bed', { known: [declared], validation: { ...lenient, disable: true } });
+  expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
+}); // prettier-ignore
 
 test('bytes that are not UTF-8 become U+FFFD, with a warning', async () => {
   const text = Buffer.concat([Buffer.from('chr1\t1\t2\ta'), Buffer.of(0xff), Buffer.from('b\n')]);

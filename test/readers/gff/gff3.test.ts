@@ -6,7 +6,7 @@ import type { Columns, Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { random } from '../../random.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
-import { typesOf } from '../import-lines.js';
+import { lenient, typesOf } from '../import-lines.js';
 
 const fixtures = 'test/fixtures/gff3';
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
@@ -261,16 +261,6 @@ describe('F12: rules of the specification', () => {
       line('', { 5: 'high' }),
       'the score "high" is no number (code 301, Invalid Value for Field)',
     ],
-    [
-      'a score that is NaN',
-      line('', { 5: 'nan' }),
-      'the score is NaN (code 304, NaN Value for Field)',
-    ],
-    [
-      'a score without end',
-      line('', { 5: 'inf' }),
-      'the score is Infinity (code 305, Infinity Value for Field)',
-    ],
     ['an attribute without a name', line('=x'), 'an attribute has no name before its "="'],
   ])('refuses %s with the line', async (_, bad, message) => {
     for (const targetBytes of [1, 1000]) {
@@ -281,6 +271,22 @@ describe('F12: rules of the specification', () => {
       expect([findings.errors, findings.records, rows.length]).toEqual([1, 1, 2]);
     }
   });
+
+  test.each(['gff3', 'gtf'])('%s: a score that is NaN or infinite is null with a counted warning, and an error if it is declared or validation strict', async (reader) => {
+    const text = ['0.5', 'NaN', '-Inf', 'nan', '1e999'].map((score) => line('', { 5: score })).join('\n');
+    for (const targetBytes of [1, 1000]) {
+      const { rows, findings, error } = await importSource(text, reader, { targetBytes });
+      expect([error, rows.map(({ score }) => score)]).toEqual([null, [0.5, null, null, null, null]]);
+      expect([findings.counts, findings.warnings, findings.errors]).toEqual([{ 304: 2, 305: 2 }, 4, 0]);
+    }
+    const strict = { ...lenient, strict: true };
+    expect((await importSource(text, reader, { validation: strict })).findings).toMatchObject({ counts: { 304: 2, 305: 2 }, errors: 4 });
+    const declared = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
+    const { error, findings } = await importSource(text, reader, { known: [declared] });
+    expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
+    const disabled = await importSource(text, reader, { known: [declared], validation: { ...lenient, disable: true } });
+    expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
+  }); // prettier-ignore
 
   test('values that do not fit are null when validation is off', async () => {
     const validation = {

@@ -1,0 +1,39 @@
+import type { RecordContext } from '../../engine/ingest/record-context.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
+import { isInfinite, isNotANumber, latin1 } from './numbers.js';
+
+/** The code of a number that cannot be stored, and the message about it. */
+export interface NonFinite {
+  readonly code: number;
+  readonly message: string;
+  readonly isNonFinite: true;
+}
+
+/** What is to be said of a text that is NaN, infinite or too large for a double; undefined for any other. */
+export function nonFinite(bytes: Uint8Array, from: number, to: number): NonFinite | undefined {
+  if (isNotANumber(bytes, from, to))
+    return { code: codes.nan, message: 'the value is NaN', isNonFinite: true };
+  if (!isInfinite(bytes, from, to)) return undefined;
+  const message = `the value "${latin1(bytes, from, to)}" is infinite or too large for a double`;
+  return { code: codes.infinity, message, isNonFinite: true };
+}
+
+/**
+ * Reports a NaN or infinite number of a field with one value, and returns false for any other text. It is null with a warning, and an error
+ * if somebody declared the type of the field.
+ */
+export function reportNonFinite(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  field: string,
+  isDeclared: boolean,
+  context: RecordContext,
+): boolean {
+  const found = nonFinite(bytes, from, to);
+  if (found === undefined) return false;
+  const { code, message } = found;
+  if (isDeclared) context.fault(code, field, message);
+  else context.warn(code, field, `${message}: null is stored`);
+  return true;
+}
