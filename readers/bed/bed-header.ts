@@ -3,6 +3,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { buildsNamed } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
+import { bedFormatOf, trackTypes, typeOfTrack, type BedFormat } from './bed-formats.js';
 
 /** Reader parameters: `genome_build`, for files that do not name their build. */
 export interface BedParams {
@@ -12,6 +13,7 @@ export interface BedParams {
 /** What every thread needs to know of the file. */
 export interface BedHeader {
   readonly build: GenomeBuild | null;
+  readonly format: BedFormat;
 }
 
 /** Bytes in which the lines before the first feature are looked for. */
@@ -27,14 +29,21 @@ export async function readBedHeader(
   source: HeaderSource,
   params: BedParams,
 ): Promise<Header<BedHeader>> {
-  const { bytes } = await source.bytes(headerBytes);
+  const { bytes, isWhole } = await source.bytes(headerBytes);
   rejectOtherFormats(source.name, bytes);
-  const { lines, feature } = firstLines(Buffer.from(bytes.subarray(0, headerBytes)).toString());
-  if (feature?.trimStart().startsWith('<'))
+  const start = Buffer.from(bytes.subarray(0, headerBytes)).toString();
+  const { lines, features } = firstLines(start);
+  if (features[0]?.trimStart().startsWith('<'))
     throw new InputError({ file: source.name, line: lines.length + 1 }, 'this is XML, not BED');
+  // The last line may not be whole.
+  const sample = isWhole && bytes.length <= headerBytes ? features : features.slice(0, -1);
+  const split = sample.map((line) =>
+    line.includes('\t') ? line.split('\t') : line.trim().split(/ +/),
+  );
+  const format = bedFormatOf(source.name, lines, split);
   const build = params.build ?? namedBuild(lines) ?? null;
   return {
-    header: { build },
+    header: { build, format },
     bodyOffset: 0,
     bodyLine: 0,
     fields: [],
@@ -43,17 +52,15 @@ export async function readBedHeader(
   };
 }
 
-/** Whether a text begins with a `track` or `browser` line of a BED track and a feature with its coordinates. */
+/** Whether a text begins with a `track` or `browser` line of a BED track, or one like it, and a feature with its coordinates. */
 export function startsLikeBed(start: string): boolean {
-  const { lines, feature } = firstLines(start);
-  const isBedTrack = (line: string) =>
-    /^browser\s/.test(line) || (/^track\s/.test(line) && !/\stype=(?!"?bed"?(?:\s|$))/i.test(line));
+  const { lines, features } = firstLines(start);
   const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));
   return (
     tracks.length > 0 &&
-    tracks.every(isBedTrack) &&
-    feature !== undefined &&
-    /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(feature)
+    tracks.every((line) => trackTypes.has(typeOfTrack(line) ?? 'bed')) &&
+    features[0] !== undefined &&
+    /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(features[0])
   );
 }
 
@@ -62,13 +69,17 @@ function namedBuild(lines: readonly string[]): GenomeBuild | undefined {
   return named.size === 1 ? [...named][0] : undefined;
 }
 
+/** The lines before the first feature, and the features. */
 function firstLines(start: string): {
   readonly lines: readonly string[];
-  readonly feature: string | undefined;
+  readonly features: readonly string[];
 } {
   const all = start.split(/\r\n|\n|\r/);
-  const count = all.findIndex(
-    (line) => line.trim() !== '' && !/^(?:#|(?:track|browser)(?:\s|$))/.test(line),
-  );
-  return { lines: all.slice(0, count < 0 ? undefined : count), feature: all[count] };
+  const isFeature = (line: string) =>
+    line.trim() !== '' && !/^(?:#|(?:track|browser)(?:\s|$))/.test(line);
+  const count = all.findIndex(isFeature);
+  return {
+    lines: all.slice(0, count < 0 ? undefined : count),
+    features: count < 0 ? [] : all.slice(count).filter(isFeature),
+  };
 }

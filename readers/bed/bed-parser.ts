@@ -6,47 +6,39 @@ import { PhysicalNames } from '../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { Column, Columns, GenomeBuild, StoredType } from '../../engine/core/types.js';
+import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
+import { bedFields, Reading, type BedField } from './bed-formats.js';
+import type { BedHeader } from './bed-header.js';
 
-/** The fields of BED12, in the order of the columns. */
-const fields: readonly (readonly [name: string, type: StoredType, isList: boolean])[] = [
-  ['chrom', 'string', false],
-  ['chromStart', 'long', false],
-  ['chromEnd', 'long', false],
-  ['name', 'string', false],
-  ['score', 'double', false],
-  ['strand', 'string', false],
-  ['thickStart', 'long', false],
-  ['thickEnd', 'long', false],
-  ['itemRgb', 'string', false],
-  ['blockCount', 'long', false],
-  ['blockSizes', 'long', true],
-  ['blockStarts', 'long', true],
-];
-
+/** The indices of the fields that all formats have. */
 const enum Field {
   Chrom,
   ChromStart,
   ChromEnd,
   Name,
-  Score,
-  Strand,
-  ThickStart,
-  ThickEnd,
-  ItemRgb,
-  BlockCount,
-  BlockSizes,
-  BlockStarts,
 }
 
-/** Parses the lines of one chunk of BED into columns. */
+const types: Readonly<Record<Reading, StoredType>> = {
+  [Reading.Text]: 'string',
+  [Reading.Position]: 'long',
+  [Reading.WholeNumber]: 'long',
+  [Reading.Number]: 'double',
+  [Reading.Strand]: 'string',
+  [Reading.Color]: 'string',
+  [Reading.Positions]: 'long',
+};
+
+/** Parses the lines of one chunk of BED, or of a format like it, into columns. */
 export class BedParser {
+  readonly #fields: readonly BedField[];
+  /** The index of `blockCount`, before the lists of blocks; -1 for a format without blocks. */
+  readonly #blocks: number;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
@@ -61,7 +53,9 @@ export class BedParser {
   #to = new Int32Array(16);
   #count = 0;
 
-  constructor(build: GenomeBuild | null, out: BatchBuilder, report: Report, existing: Columns) {
+  constructor({ build, format }: BedHeader, out: BatchBuilder, report: Report, existing: Columns) {
+    this.#fields = bedFields[format];
+    this.#blocks = this.#fields.findIndex(({ name }) => name === 'blockCount');
     this.#out = out;
     this.#report = report;
     this.#context = new RecordContext(report);
@@ -172,22 +166,21 @@ export class BedParser {
   }
 
   #value(i: number, row: number): void {
-    switch (i as Field) {
-      case Field.Score:
-        return this.#score(row);
-      case Field.Strand:
-        return this.#strand(row);
-      case Field.ThickStart:
-      case Field.ThickEnd:
-      case Field.BlockCount:
+    switch (this.#fields[i]?.reading ?? Reading.Text) {
+      case Reading.Number:
+        return this.#number(i, row);
+      case Reading.Strand:
+        return this.#strand(i, row);
+      case Reading.Position:
         this.#position(i, row);
         return;
-      case Field.ItemRgb:
-        return this.#color(row);
-      case Field.BlockSizes:
-      case Field.BlockStarts:
-        return this.#integers(i, row);
-      default:
+      case Reading.WholeNumber:
+        return this.#wholeNumber(i, row);
+      case Reading.Color:
+        return this.#color(i, row);
+      case Reading.Positions:
+        return this.#positions(i, row);
+      case Reading.Text:
         return this.#text(i, row);
     }
   }
@@ -211,31 +204,36 @@ export class BedParser {
     return NaN;
   }
 
+  #wholeNumber(i: number, row: number): void {
+    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    if (Number.isNaN(value)) return this.#fault(i, 'is not a whole number');
+    this.#columns[i]!.padTo(row);
+    this.#columns[i]!.addInteger(value);
+  }
+
   /** Choice: a score of BED may be any number, although UCSC asks for integers from 0 to 1000: peak callers write others. */
-  #score(row: number): void {
-    const i = Field.Score;
+  #number(i: number, row: number): void {
+    const column = this.#columns[i]!;
     const [from, to] = [this.#from[i]!, this.#to[i]!];
     const value = floatAt(this.#bytes, from, to);
-    if (value - value !== 0) {
-      const isDeclared = this.#existing.get('score')?.isDeclared === true;
-      if (!reportNonFinite(this.#bytes, from, to, 'score', isDeclared, this.#context))
-        this.#fault(i, 'is not a number');
+    if (value - value === 0) {
+      column.padTo(row);
+      column.addDouble(value);
       return;
     }
-    this.#columns[i]!.padTo(row);
-    this.#columns[i]!.addDouble(value);
+    const isDeclared = this.#existing.get(column.name)?.isDeclared === true;
+    if (!reportNonFinite(this.#bytes, from, to, column.name, isDeclared, this.#context))
+      this.#fault(i, 'is not a number');
   }
 
-  #strand(row: number): void {
-    const from = this.#from[Field.Strand]!;
+  #strand(i: number, row: number): void {
+    const from = this.#from[i]!;
     const c = this.#bytes[from];
-    if (this.#to[Field.Strand]! - from === 1 && (c === 43 || c === 45))
-      return this.#text(Field.Strand, row);
-    this.#fault(Field.Strand, 'is none of "+", "-" and "."');
+    if (this.#to[i]! - from === 1 && (c === 43 || c === 45)) return this.#text(i, row);
+    this.#fault(i, 'is none of "+", "-" and "."');
   }
 
-  #color(row: number): void {
-    const i = Field.ItemRgb;
+  #color(i: number, row: number): void {
     const parts = this.#show(i).split(',');
     const isColor = (part: string) => /^\d{1,3}$/.test(part) && Number(part) <= 255;
     if ((parts.length === 3 && parts.every(isColor)) || (parts.length === 1 && parts[0] === '0'))
@@ -244,7 +242,7 @@ export class BedParser {
   }
 
   /** Stores a list of integers separated by commas, with or without a comma at its end. */
-  #integers(i: number, row: number): void {
+  #positions(i: number, row: number): void {
     const bytes = this.#bytes;
     const to = this.#to[i]!;
     const column = this.#columns[i]!;
@@ -266,19 +264,16 @@ export class BedParser {
 
   /** Choice: lists of blocks in BED whose length is not `blockCount` are an error. */
   #checkBlocks(): void {
-    if (this.#count <= Field.BlockSizes || this.#isMissing(Field.BlockCount)) return;
-    const blocks = integerAt(
-      this.#bytes,
-      this.#from[Field.BlockCount]!,
-      this.#to[Field.BlockCount]!,
-    );
-    for (let i: number = Field.BlockSizes; i <= Field.BlockStarts && i < this.#count; i++) {
+    const at = this.#blocks;
+    if (at < 0 || this.#count <= at + 1 || this.#isMissing(at)) return;
+    const blocks = integerAt(this.#bytes, this.#from[at]!, this.#to[at]!);
+    for (let i = at + 1; i <= at + 2 && i < this.#count; i++) {
       if (this.#isMissing(i)) continue;
       const items = this.#itemsOf(i);
       if (blocks >= 0 && items !== blocks)
         this.#context.fault(
           codes.invalidValue,
-          fields[i]![0],
+          this.#columns[i]!.name,
           `${items} items, blockCount is ${blocks}`,
         );
     }
@@ -310,12 +305,16 @@ export class BedParser {
     return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 
-  /** Adds the columns of fields that no earlier line has; those after the twelfth are strings named `field_13` and so on. */
+  /** Adds the columns of fields that no earlier line has; those that the format does not name are strings, `field_13` and so on. */
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)
       this.#out.add(coordinatesColumn.name, this.#coordinates.column);
     for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
-      const [name, type, isList] = fields[i] ?? [`field_${i + 1}`, 'string' as const, false];
+      const { name, reading } = this.#fields[i] ?? {
+        name: `field_${i + 1}`,
+        reading: Reading.Text,
+      };
+      const [type, isList] = [types[reading], reading === Reading.Positions];
       const existing = this.#existing.get(name);
       const physical = existing?.physical ?? this.#physicalNames.add(name);
       const column = overlaid({ name, physical, type, isList }, existing);

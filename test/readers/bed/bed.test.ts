@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -168,9 +168,74 @@ test('is chosen by the extension, and by a BED track line in files of other name
     expect(others.filter((reader) => reader.recognizes?.(start))).toEqual([]);
   const { recognizes } = readerNamed('bed');
   expect(recognizes!(tracks + genes)).toBe(true);
-  expect(recognizes!('track type=bedGraph\nchr1 1 2 3\n')).toBe(false);
+  expect(recognizes!('track type=bedGraph\nchr1 1 2 3\n')).toBe(true);
+  expect(recognizes!('track name="a" type=narrowPeak\nchr1 1 2 3\n')).toBe(true);
+  expect(recognizes!('track type=wiggle_0\nchr1 1 2 3\n')).toBe(false);
   expect(recognizes!('chr1\t1\t2\n')).toBe(false);
 });
+
+describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
+  const graph = 'chr19\t49302000\t49302300\t-1.0\nchr19\t49302300\t49302600\t-0.75\n';
+  const peak = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t5.0945\t-1\t2.5e-3\t50\n';
+  const numbers = 'chr1\t1\t2\t5\nchr1\t3\t4\t6\n';
+
+  test('have the fields of UCSC (examples of its format pages), and coordinates', async () => {
+    const params = { genome_build: 'GRCh38' };
+    const read1 = async (text: string, name: string) => (await read(text, { name, params })).rows[0];
+    expect(await read1(graph, 'x.bedGraph')).toEqual({
+      genomic_coordinates: { build: 'GRCh38', chromosome: '19', start: 49302001, stop: 49302300 },
+      chrom: 'chr19', chromStart: 49302000, chromEnd: 49302300, dataValue: -1,
+    });
+    const first = {
+      genomic_coordinates: { build: 'GRCh38', chromosome: '1', start: 9356549, stop: 9356648 },
+      chrom: 'chr1', chromStart: 9356548, chromEnd: 9356648, name: 'peak 1', score: 182,
+    };
+    const signal = { signalValue: 5.0945, pValue: -1, qValue: 0.0025 };
+    expect(await read1(peak, 'x.narrowPeak')).toEqual({ ...first, ...signal, peak: 50 });
+    expect(await read1(peak.replace('\t50\n', '\n'), 'x.broadPeak')).toEqual({ ...first, ...signal });
+    const gapped = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t9356548\t9356648\t0\t2\t10,20\t0,80\t5.0945\t-1\t2.5e-3\n';
+    expect(await read1(gapped, 'x.gappedPeak')).toMatchObject({ ...first, ...signal, blockCount: 2, blockSizes: [10, 20] });
+  });
+
+  test.each<[string, string, string, string | undefined]>([
+    ['the track line', 'track type=bedGraph db=hg19\n' + numbers, 'x.bed', 'dataValue'],
+    ['the track line before the extension', 'track type=bedGraph\n' + numbers, 'x.narrowPeak', 'dataValue'],
+    ['a track line of BED', 'track type=bed\n' + graph, 'x.bed', 'name'],
+    ['the extension', numbers, 'x.BDG.gz', 'dataValue'],
+    ['a fraction in the last of four fields', graph, 'x.bed', 'dataValue'],
+    ['four fields with whole numbers: names', numbers, 'x.bed', 'name'],
+    ['four fields of which one is none', graph + 'chr1\t1\t2\tx\n', 'x.bed', 'name'],
+    ['lines of several lengths', graph + 'chr1\t1\t2\n', 'x.bed', 'name'],
+    ['ten fields with four numbers', peak, 'x.bed', 'peak'],
+    ['ten fields with an empty last one', peak.replace('\t50\n', '\t\n'), 'x.bed', 'blockCount'],
+    ['nine fields with three numbers', peak.replace('\t50\n', '\n'), 'x.bed', 'qValue'],
+    ['nine fields of BED', 'chr1\t1\t2\tn\t0\t+\t1\t2\t0\nchr1\t1\t2\tn\t0\t+\t1\t2\t0\n', 'x.bed', 'itemRgb'],
+  ])('are told by %s', async (_, text, name, last) => {
+    const packed = name.endsWith('.gz') ? gzipSync(text) : text;
+    const { columns, warnings } = await read(packed, { name });
+    expect([columns[0]!.at(-1)?.name, warnings]).toEqual([last, []]);
+    expect(readerForFile(name).name).toBe('bed');
+  });
+
+  test('a value that is NaN is null with a warning, text is an error', async () => {
+    const { rows, findings, error } = await importSource(`${graph}chr1\t5\t6\tNaN\n`, 'bed', { name: 'x.bg' });
+    expect([error, rows.map(({ dataValue }) => dataValue), findings.counts]).toEqual([null, [-1, -0.75, null], { 304: 1 }]);
+    const bad = await importSource(`${graph}chr1\t5\t6\thigh\n`, 'bed', { name: 'x.bg' });
+    expect(bad.error).toContain('line 3: field dataValue: "high" is not a number');
+    const odd = await importSource(peak.replace('\t50\n', '\t5.5\n'), 'bed', { name: 'x.narrowPeak' });
+    expect(odd.error).toContain('line 1: field peak: "5.5" is not a whole number');
+  });
+
+  test('are the same for any split', async () => {
+    const text = 'track type=bedGraph db=hg38\n' + graph.repeat(300);
+    const whole = await importSource(text, 'bed');
+    expect(whole.rows).toHaveLength(600);
+    for (const targetBytes of [1, 100, 5000]) {
+      const { rows, columns } = await importSource(text, 'bed', { targetBytes });
+      expect([rows, columns]).toEqual([whole.rows, whole.columns]);
+    }
+  });
+}); // prettier-ignore
 
 /** A line of BED with `width` fields. */
 function lineOf(next: Random, width: number): string {
