@@ -10,6 +10,7 @@ export interface Client {
   get(path: string): Promise<Answer>;
   post(path: string, body: Answer): Promise<Answer>;
   patch(path: string, body: Answer): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
   /** The bytes of a signed URL. */
@@ -43,6 +44,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),
     patch: (path, body) => send('PATCH', path, body),
+    delete: (path) => send('DELETE', path),
     async *download(url) {
       const { pathname, search } = new URL(url);
       const response = await fetch(origin + pathname + search, { signal });

@@ -4,7 +4,7 @@ import { replaceFile } from '../engine/core/atomic-files.js';
 import { AppError } from '../engine/core/errors.js';
 import { fileStats, localFolder, readFile } from '../engine/core/files.js';
 import { type Answer, type Client, openClient } from './client.js';
-import type { Run } from './command.js';
+import { type Run, UsageError } from './command.js';
 import type { Terminal } from './terminal.js';
 
 /*
@@ -31,11 +31,13 @@ export async function saveLogin(login: Login, env: Environment): Promise<string>
   return file;
 }
 
+interface ServerFlags {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+}
+
 /** A client of the server that flags, environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order. */
-export async function connect(
-  flags: { readonly url?: string | undefined; readonly token?: string | undefined },
-  env: Environment,
-): Promise<Client> {
+export async function connect(flags: ServerFlags, env: Environment): Promise<Client> {
   const saved = await savedLogin(env);
   const origin = originOf(flags.url ?? env[urlVariable] ?? saved?.origin);
   if (origin === undefined) {
@@ -50,6 +52,24 @@ export async function connect(
     );
   }
   return openClient(origin, token, new AbortController().signal);
+}
+
+/**
+ * For a command that works through a server or on a data folder: a client of the server, undefined for the folder. Flags choose; without
+ * any, it is the folder that the environment names, else the server that is known, else the default folder.
+ */
+export async function connectUnlessFolder(
+  flags: ServerFlags & { readonly data?: string | undefined },
+  env: Environment,
+): Promise<Client | undefined> {
+  const namesServer = flags.url !== undefined || flags.token !== undefined;
+  if (namesServer && flags.data !== undefined) {
+    throw new UsageError('name a server or a data folder, not both');
+  }
+  if (namesServer) return connect(flags, env);
+  if (flags.data !== undefined || env['STRANDLAKE_DATA'] !== undefined) return undefined;
+  const isKnown = env[urlVariable] !== undefined || (await savedLogin(env)) !== undefined;
+  return isKnown ? connect(flags, env) : undefined;
 }
 
 /** The origin of a server's address, `http://` by default; undefined without one. */
@@ -181,7 +201,7 @@ export function show(
 
 /** A terminal whose progress is a bar for a person, else lines of JSON on standard error. */
 export function withJsonProgress(terminal: Terminal): Terminal {
-  if (terminal.isTerminal) return terminal;
+  if (terminal.drawsProgress) return terminal;
   return {
     ...terminal,
     progress: (_text, state) => {

@@ -11,6 +11,8 @@ export interface Terminal {
   progress(text: string, state?: Readonly<Record<string, unknown>>): void;
   /** Whether a person reads the results, rather than a program. */
   readonly isTerminal: boolean;
+  /** Whether a person sees the progress, whoever reads the results. */
+  readonly drawsProgress: boolean;
 }
 
 /** The part of a writable stream that a terminal needs. */
@@ -28,7 +30,7 @@ export function openTerminal(
   notes: Sink = process.stderr,
   now: () => number = () => performance.now(),
 ): Terminal {
-  const draws = notes.isTTY === true;
+  const drawsProgress = notes.isTTY === true;
   let drawn = '';
   let writtenAt = -Infinity;
   const erase = (): void => {
@@ -37,6 +39,7 @@ export function openTerminal(
   };
   return {
     isTerminal: out.isTTY === true,
+    drawsProgress,
     out(text) {
       erase();
       out.write(`${printable(text)}\n`);
@@ -46,7 +49,7 @@ export function openTerminal(
       notes.write(`${printable(text)}\n`);
     },
     progress(text) {
-      if (draws) {
+      if (drawsProgress) {
         erase();
         drawn = printable(text).slice(0, (notes.columns || 80) - 1);
         notes.write(drawn);

@@ -2,10 +2,12 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
+import { removeUser } from '../../engine/catalog/remove-user.js';
 import { AppError } from '../../engine/core/errors.js';
-import { type Command, UsageError } from '../command.js';
+import type { Answer, Client } from '../client.js';
+import { type Command, type Run, UsageError } from '../command.js';
 import { existingFolder, withData } from '../data.js';
-import { show } from '../remote.js';
+import { connectUnlessFolder, rowsOf, serverOptions, show } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
@@ -39,21 +41,20 @@ export const userAdd: Command = {
   },
 };
 
-/** `strandlake user list`. */
+const serverOrFolder = { ...serverOptions, ...dataOption } as const;
+
+/** `strandlake user list`: those of the token's account through a server, all of a data folder. */
 export const userList: Command = {
   name: 'user list',
-  usage: 'user list [--data <folder>]',
-  help: 'lists the users: id, email, role, account and whether they may log in',
+  usage: 'user list [--url <url>] [--token <token>]  or  user list --data <folder>',
+  help: 'lists the users: id, email, role, account and state, of your account or of the data folder',
   async run({ args, env, terminal }) {
-    const { values } = readOptions(args, dataOption, { min: 0, max: 0 });
-    const folder = await existingFolder(values.data, env);
-    await withData(folder, async ({ catalog }) => {
-      const { rows } = await catalog.users.list({}, wholeList);
-      for (const { id, email, role, accountId, isActive } of rows) {
-        const account = (await catalog.accounts.get(accountId))?.domain ?? null;
-        show(terminal, { id, email, role, account, state: isActive ? 'active' : 'removed' });
-      }
-    });
+    const { values } = readOptions(args, serverOrFolder, { min: 0, max: 0 });
+    const client = await connectUnlessFolder(values, env);
+    const users = client ? await usersOf(client) : await usersIn(values.data, env);
+    for (const { isActive, ...user } of users) {
+      show(terminal, { ...user, state: isActive ? 'active' : 'removed' });
+    }
     return 0;
   },
 };
@@ -61,31 +62,63 @@ export const userList: Command = {
 /** `strandlake user remove`: the user can do nothing any more; what they made stays. */
 export const userRemove: Command = {
   name: 'user remove',
-  usage: 'user remove <email> [--data <folder>]',
+  usage:
+    'user remove <email> [--url <url>] [--token <token>]  or  user remove <email> --data <folder>',
   help: 'removes a user: their tokens are refused from the next request on, and their vaults stay',
   async run({ args, env, terminal }) {
-    const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
+    const { values, positionals } = readOptions(args, serverOrFolder, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const folder = await existingFolder(values.data, env);
-    await withData(folder, ({ catalog }) =>
-      catalog.transaction(async (tx) => {
-        const user = await tx.users.byEmail(email);
-        if (user === undefined || !user.isActive) {
-          throw new AppError('not-found', `there is no user ${email}`);
-        }
-        const others = (await tx.users.list({}, wholeList)).rows.filter(
-          ({ id, isActive, role }) => isActive && id !== user.id && role === 'primary_owner',
-        );
-        if (user.role === 'primary_owner' && others.length === 0) {
-          throw new AppError('conflict', `${email} is the last owner and cannot be removed`);
-        }
-        await tx.users.update(user.id, { isActive: false });
-      }),
-    );
-    terminal.note(`${email} is removed; their vaults and data stay.`);
+    const client = await connectUnlessFolder(values, env);
+    const users = client ? await usersOf(client, email) : await usersIn(values.data, env, email);
+    const user = users.find(({ isActive }) => isActive);
+    if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
+    if (client) await client.delete(`/v1/users/${user.id}`);
+    else {
+      const folder = await existingFolder(values.data, env);
+      await withData(folder, ({ catalog }) => catalog.transaction((tx) => removeUser(tx, user.id)));
+    }
+    terminal.note(`${user.email} is removed; their vaults and data stay.`);
     return 0;
   },
 };
+
+/** A user as it is listed. */
+interface ListedUser {
+  readonly id: number;
+  readonly email: string;
+  readonly role: string;
+  readonly account: string | null;
+  readonly isActive: boolean;
+}
+
+/** The users of the token's account, which must be an administrator's. */
+async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
+  const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
+  return (await rowsOf(client, `/v1/users${filter}`)).map((row) => ({
+    id: Number(row['id']),
+    email: String(row['email']),
+    role: String(row['role']),
+    account: String((row['account'] as Answer)['domain']),
+    isActive: row['is_active'] === true,
+  }));
+}
+
+/** The users of a data folder, of all accounts. */
+async function usersIn(
+  flag: string | undefined,
+  env: Run['env'],
+  email?: string,
+): Promise<readonly ListedUser[]> {
+  return withData(await existingFolder(flag, env), async ({ catalog }) => {
+    const { rows } = await catalog.users.list(email === undefined ? {} : { email }, wholeList);
+    return Promise.all(
+      rows.map(async ({ id, email: address, role, accountId, isActive }) => {
+        const account = (await catalog.accounts.get(accountId))?.domain ?? null;
+        return { id, email: address, role, account, isActive };
+      }),
+    );
+  });
+}
 
 /** The account of the first user, which `serve` has created. */
 async function firstDomain(tx: Tables): Promise<string> {

@@ -37,6 +37,7 @@ export interface Kinds {
   readonly 'saved query': SavedQueryRow;
   readonly 'beacon set': BeaconSetRow;
   readonly beacon: BeaconRow;
+  readonly user: UserRow;
 }
 export type Kind = keyof Kinds;
 
@@ -84,6 +85,13 @@ export async function require<K extends Kind>(
     requireOwner(principal, found.owned, level);
     return found.row;
   }
+  if ('memberOf' in found) {
+    // A user of another account does not exist for this one.
+    if (found.memberOf !== principal.user.accountId) throw notFound();
+    if (level !== 'read') requireAdministrator(principal);
+    requireScope(principal, level);
+    return found.row;
+  }
   if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
   const permission = await permissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFound();
@@ -107,6 +115,12 @@ export function requireScope(principal: Principal, level: Permission): void {
     'forbidden',
     'This token has the scope read; a change needs the scope read write.',
   );
+}
+
+/** Throws unless the principal is an administrator of their account, or its owner. */
+export function requireAdministrator({ user }: Pick<Principal, 'user'>): void {
+  if (user.role !== 'member') return;
+  throw new AppError('forbidden', 'Only an administrator of the account may do this.');
 }
 
 /** Access to a saved resource: the account may read it if it is shared, only its owner may change it. */
@@ -134,10 +148,16 @@ interface VaultResource<R> {
   /** The user who started the export; only for exports and their tasks. */
   readonly exportedBy?: number;
 }
+
+/** A user of an account: its members may read, its administrators change. */
+interface AccountResource<R> {
+  readonly row: R;
+  readonly memberOf: number;
+}
 type Finder<R> = (
   tables: Tables,
   id: number,
-) => Promise<VaultResource<R> | OwnedResource<R> | undefined>;
+) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
 const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
   vault: async (tables, id) => {
@@ -181,6 +201,10 @@ const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
   'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),
   beacon: async (tables, id) => ofOwner(await tables.beacons.get(id)),
+  user: async (tables, id) => {
+    const row = await tables.users.get(id);
+    return row && { row, memberOf: row.accountId };
+  },
 };
 
 function ofOwner<R extends OwnedRow>(row: R | undefined): OwnedResource<R> | undefined {

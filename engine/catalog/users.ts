@@ -30,6 +30,8 @@ export interface NewUserRow {
 
 export interface UserFilter {
   readonly accountId?: number;
+  /** In any case. */
+  readonly email?: string;
 }
 
 /** Users. An email address is unique in the catalogue, ignoring case. */
@@ -77,8 +79,11 @@ export function userTable(db: Database): UserTable {
   return {
     get,
     byEmail,
-    list: async ({ accountId }, page) => {
-      const where = all(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]);
+    list: async ({ accountId, email }, page) => {
+      const where = all([
+        ...(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]),
+        ...(email === undefined ? [] : [sql`users.email_key = ${fold(email)}`]),
+      ]);
       return listPage(db, users, { from: sql`users`, where, orderBy: sql`users.id` }, page);
     },
     create: async (user) => {

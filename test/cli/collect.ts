@@ -10,6 +10,7 @@ export function collect(): Collected {
   const [outs, notes]: [string[], string[]] = [[], []];
   return {
     isTerminal: false,
+    drawsProgress: false,
     outs,
     notes,
     out: (text) => outs.push(text),

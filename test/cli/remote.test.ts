@@ -3,16 +3,29 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { main } from '../../cli/main.js';
+import { openTerminal } from '../../cli/terminal.js';
+import type { Host } from '../../scheduler/worker/host.js';
 import { startServer, type Client, type TestServer } from '../api/server.js';
 import { hostInProcess } from '../faults/in-process.js';
+import { until } from '../until.js';
 import { collect } from './collect.js';
 
 let server: TestServer;
 let ann: Client;
 let folder: string;
 let env: Record<string, string>;
+/** What the end of a task waits for. */
+let held: () => Promise<unknown> = async () => undefined;
 beforeAll(async () => {
-  server = await startServer({ scheduler: { startHost: hostInProcess } });
+  const startHost = (...[config, entry, events]: Parameters<typeof hostInProcess>): Host =>
+    hostInProcess(config, entry, {
+      ...events,
+      message: (message) => {
+        if (message.type !== 'done') events.message(message);
+        else void held().then(() => events.message(message));
+      },
+    });
+  server = await startServer({ scheduler: { startHost } });
   ann = await server.user('ann');
   folder = await mkdtemp(join(tmpdir(), 'strandlake-remote-'));
   env = { HOME: folder };
@@ -155,20 +168,161 @@ describe('datasets', () => {
   });
 });
 
-test('users are listed and removed in the data folder, the last owner excepted', async () => {
-  const data = ['--data', server.data.root];
-  const ben = await server.user('ben');
-  const before = await run('user', 'list', ...data);
-  expect(before.lines).toContainEqual(
-    expect.objectContaining({ email: 'ben@acme.org', role: 'member', state: 'active' }),
-  );
-  expect((await run('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
-  expect((await ben.get('/v1/user')).status).toBe(401);
-  expect((await run('user', 'list', ...data)).lines).toContainEqual(
-    expect.objectContaining({ email: 'ben@acme.org', state: 'removed' }),
-  );
-  expect(await run('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
-    code: 1,
-    notes: expect.stringContaining('is the last owner'),
+describe('what is shown', () => {
+  /** A stream that keeps what is written to it. */
+  class Sink {
+    text = '';
+    readonly columns = 200;
+    constructor(readonly isTTY: boolean) {}
+    write(text: string): void {
+      this.text += text;
+    }
+  }
+
+  /** Runs a command with its results and its messages on streams of their own. No line of progress waits for its interval. */
+  async function runOn(out: Sink, notes: Sink, ...argv: readonly string[]): Promise<void> {
+    let now = 0;
+    const code = await main(
+      argv,
+      env,
+      openTerminal(out, notes, () => (now += 10_000)),
+    );
+    expect([code, notes.text]).toEqual([0, notes.text]);
+  }
+
+  /** The JSON objects that a stream holds, a line each. */
+  const linesOf = ({ text }: Sink): readonly Record<string, unknown>[] =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  const into = 'Lab:/shown/';
+
+  test.each([
+    ['a program', false, false],
+    ['a program, while a person sees the progress', false, true],
+    ['a person', true, true],
+    ['a person, while a program reads the progress', true, false],
+  ])('to %s', async (reader, resultsAreSeen, progressIsSeen) => {
+    const name = `${resultsAreSeen}-${progressIsSeen}`;
+    const file = local(`${name}.csv`);
+    await writeFile(file, `n\n${Array.from({ length: 2_000 }, (_, i) => i).join('\n')}\n`);
+    const streams = (): [Sink, Sink] => [new Sink(resultsAreSeen), new Sink(progressIsSeen)];
+    const events = (notes: Sink): readonly unknown[] => [
+      ...new Set(linesOf(notes).map(({ event }) => event)),
+    ];
+
+    const [imported, importing] = streams();
+    // The import ends only after its progress was shown.
+    const isShown = (): boolean => /\[#+\] +100 %  2,000 records|"percent":100,"records":2000/.test(importing.text); // prettier-ignore
+    held = () => until(isShown);
+    await runOn(imported, importing, 'import', file, '--into', into);
+    held = async () => undefined;
+    const [exported, exporting] = streams();
+    held = () => until(() => exporting.text.includes('exporting'));
+    const target = ['--out', local(`${name}.out.csv`)];
+    await runOn(exported, exporting, 'export', `${into}${name}`, ...target);
+    held = async () => undefined;
+    const [copied, copying] = streams();
+    await runOn(copied, copying, 'cp', file, `Lab:/copied/${name}/`);
+    const [listed, listing] = streams();
+    await runOn(listed, listing, 'tasks', '--limit', '3');
+
+    const results = [imported, exported, copied, listed];
+    if (resultsAreSeen) {
+      expect(imported.text).toMatch(new RegExp(`^acme:Lab:/shown/${name}  \\d+  2000  ${file}$`, 'm')); // prettier-ignore
+      expect(results.map(({ text }) => text.includes('{'))).toEqual(results.map(() => false));
+      expect(listed.text).toMatch(/^\d+ {2}completed {2}Dataset Export {2}/);
+    } else {
+      expect(results.map((sink) => linesOf(sink).length)).toEqual([1, 1, 1, 3]);
+      expect(linesOf(imported)).toMatchObject([{ records: 2_000, file }]);
+      expect(linesOf(listed)).toMatchObject([
+        { status: 'completed', type: 'Dataset Export' },
+        { status: 'completed', type: 'Dataset Commit' },
+        { status: 'completed', type: 'Dataset Import' },
+      ]);
+    }
+    expect(listing.text).toBe('');
+    if (progressIsSeen) {
+      const uploaded = `${name}.csv: uploading 100 %\r\x1b[2K`;
+      expect([importing.text, copying.text]).toEqual([expect.stringContaining(uploaded), expect.stringContaining(uploaded)]); // prettier-ignore
+      expect(importing.text).toContain(`${name}.csv  [${'#'.repeat(24)}]  100 %  2,000 records`);
+      // Each line is erased before the next one, and the last one before the result.
+      for (const { text } of [importing, exporting]) expect(text).toMatch(/\r\x1b\[2K$/);
+      expect(importing.text + exporting.text + copying.text).not.toContain('{');
+    } else {
+      expect([importing, exporting, copying].map(events)).toEqual([
+        ['uploading', 'importing'],
+        ['exporting'],
+        ['uploading'],
+      ]);
+      expect(linesOf(importing)).toContainEqual(
+        expect.objectContaining({ event: 'importing', file: `${name}.csv`, percent: 100, records: 2_000 }), // prettier-ignore
+      );
+      expect(importing.text).not.toContain('\x1b');
+    }
+  });
+});
+
+describe('users', () => {
+  const listed = (email: string, state: string): unknown =>
+    expect.objectContaining({ email, role: 'member', account: 'acme', state });
+
+  test('are listed and removed in the data folder, owners excepted', async () => {
+    const data = ['--data', server.data.root];
+    const ben = await server.user('ben');
+    await server.user('eve', { domain: 'other' });
+    const before = await run('user', 'list', ...data);
+    expect(before.lines).toContainEqual(listed('ben@acme.org', 'active'));
+    expect(before.lines.map(({ account }) => account)).toContain('other');
+    expect((await run('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
+    expect((await ben.get('/v1/user')).status).toBe(401);
+    expect((await run('user', 'list', ...data)).lines).toContainEqual(
+      listed('ben@acme.org', 'removed'),
+    );
+    expect(await run('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
+      code: 1,
+      notes: expect.stringContaining('is the owner of the account'),
+    });
+  });
+
+  test('of their account are listed and removed by administrators through the server', async () => {
+    const admin = await server.user('admin', { role: 'admin' });
+    const cal = await server.user('cal');
+    await server.user('eli', { domain: 'other' });
+    // The saved login is a member's: it is used, and refused.
+    for (const argv of [['list'], ['remove', 'cal@acme.org']]) {
+      const refused = await run('user', ...argv);
+      expect([refused.code, refused.lines]).toEqual([1, []]);
+      expect(refused.notes).toContain('403 Only an administrator of the account may do this.');
+    }
+    const asAdmin = ['--url', server.url, '--token', admin.token];
+    const { lines } = await run('user', 'list', ...asAdmin);
+    expect(lines).toContainEqual(listed('cal@acme.org', 'active'));
+    expect(new Set(lines.map(({ account }) => account))).toEqual(new Set(['acme']));
+    expect(await run('user', 'remove', 'CAL@acme.org', ...asAdmin)).toMatchObject({
+      code: 0,
+      notes: 'cal@acme.org is removed; their vaults and data stay.',
+    });
+    expect((await cal.get('/v1/user')).status).toBe(401);
+    expect((await run('user', 'list', ...asAdmin)).lines).toContainEqual(
+      listed('cal@acme.org', 'removed'),
+    );
+    for (const email of ['cal@acme.org', 'eli@other.org', 'nobody@acme.org']) {
+      const none = await run('user', 'remove', email, ...asAdmin);
+      expect([none.code, none.notes]).toEqual([1, `strandlake user remove: there is no user ${email}`]); // prettier-ignore
+    }
+  });
+
+  test('are those of the folder that the environment names, before a saved login', async () => {
+    const terminal = collect();
+    const code = await main(['user', 'list'], { ...env, STRANDLAKE_DATA: server.data.root }, terminal); // prettier-ignore
+    expect([code, terminal.outs.join('\n')]).toEqual([0, expect.stringContaining('@other.org')]);
+  });
+
+  test('of a server and of a data folder at once are a wrong command line', async () => {
+    const both = await run('user', 'list', '--url', server.url, '--data', server.data.root);
+    expect([both.code, both.notes]).toEqual([2, expect.stringContaining('not both')]);
   });
 });

@@ -128,7 +128,7 @@ describe('without credentials', () => {
 
 describe('a token that may only read', () => {
   test('reads and queries, and changes nothing, on every route (A11)', async () => {
-    const owner = await server.user('olga');
+    const owner = await server.user('olga', { role: 'admin' });
     const fixture = await makeFixture(owner, 'Read only');
     const { secret } = await server.catalog.tokens.create(
       { userId: owner.user.id, scope: 'read' },

@@ -86,6 +86,8 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /health',
     'GET /openapi.json',
     'GET /docs',
+    'GET /v1/users',
+    'DELETE /v1/users/*',
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
   ];

@@ -110,7 +110,7 @@ let ann: Client;
 let fixture: Fixture;
 beforeAll(async () => {
   server = await startServer();
-  ann = await server.user('ann');
+  ann = await server.user('ann', { role: 'admin' });
   fixture = await makeFixture(ann);
 });
 afterAll(async () => {

@@ -29,7 +29,7 @@ let empty: number;
 
 beforeAll(async () => {
   server = await startServer();
-  ann = await server.user('ann');
+  ann = await server.user('ann', { role: 'admin' });
   const made = await makeFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'calls' }));
@@ -63,6 +63,7 @@ beforeAll(async () => {
   ids = {
     patched: idOf(await ann.post('/v2/objects', patched)),
     users: ann.user.id,
+    leaver: (await server.user('leaver')).user.id,
     vaults: made.vaultId,
     vault_id: made.vaultId,
     objects: idOf(file),
@@ -87,6 +88,7 @@ afterAll(() => server.close());
 /** The operations whose resource another segment of the path names, or that must not change what others read. */
 const special = new Map([
   ['globalBeacons', 'datasets'],
+  ['users.delete', 'leaver'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
 ]);

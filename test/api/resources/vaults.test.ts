@@ -35,6 +35,52 @@ describe('users', () => {
       expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
     }
   });
+
+  test('are listed for administrators of the account, and for nobody else', async () => {
+    const admin = await server.user('admin', { role: 'admin' });
+    const all = listOf(await admin.get('/v1/users'));
+    expect(all.map(({ email }) => email)).toEqual(
+      ['owner', 'ann', 'ben', 'admin'].map((name) => `${name}@acme.org`),
+    );
+    expect(keysOf(all[0])).toEqual(userKeys);
+    expect((await admin.get('/v1/users?limit=1&offset=2')).json).toMatchObject({
+      total: 4,
+      data: [{ email: 'ben@acme.org' }],
+    });
+    expect(listOf(await admin.get('/v1/users?email=BEN@acme.org'))).toMatchObject([
+      { id: ben.user.id },
+    ]);
+    expect(listOf(await admin.get('/v1/users?email=zoe@other.org'))).toEqual([]);
+    expect((await ann.get('/v1/users')).status).toBe(403);
+  });
+
+  test('are removed by administrators of the account, once, and owners never', async () => {
+    const admin = await server.user('remover', { role: 'admin' });
+    const reader = await server.user('reader', { role: 'admin', scope: 'read' });
+    const leaver = await server.user('leaver');
+    const path = `/v1/users/${leaver.user.id}`;
+    const vault = idOf(await leaver.post('/v2/vaults', { name: 'Left behind' }));
+    expect([
+      (await ann.delete(path)).status,
+      (await leaver.delete(path)).status,
+      (await reader.delete(path)).status,
+      (await zoe.delete(path)).status,
+      (await leaver.get('/v1/user')).status,
+    ]).toEqual([403, 403, 403, 404, 200]);
+    expect((await admin.delete(path)).json).toMatchObject({ id: leaver.user.id, is_active: false });
+    expect((await leaver.get('/v1/user')).status).toBe(401);
+    expect((await admin.delete(path)).status).toBe(404);
+    expect((await admin.get(path)).json['is_active']).toBe(false);
+    expect((await admin.get(`/v2/vaults/${vault}`)).json).toMatchObject({
+      user: { email: 'leaver@acme.org', is_active: false },
+    });
+    const [owner] = listOf(await admin.get('/v1/users?email=owner@acme.org'));
+    const refused = await admin.delete(`/v1/users/${String(owner?.['id'])}`);
+    expect([refused.status, refused.json['detail']]).toEqual([
+      409,
+      expect.stringContaining('owner@acme.org is the owner of the account'),
+    ]);
+  });
 });
 
 describe('vaults', () => {
