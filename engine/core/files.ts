@@ -4,6 +4,7 @@ import * as fs from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { spareBytes } from './faultpoint.js';
+import { AppError } from './errors.js';
 import { codeOf, damaged, rawStep, step, wrapped } from './file-steps.js';
 
 /*
@@ -16,10 +17,12 @@ const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 const readBytes = 1 << 20;
 
-/** Creates the data folder if it is missing, readable by its owner only, and returns it with symbolic links resolved. */
+/**
+ * Creates the data folder if it is missing, readable by its owner only, and returns it with symbolic links resolved. Throws `invalid` if
+ * the path cannot be a folder of this user.
+ */
 export async function openDataFolder(root: string): Promise<DataFolder> {
-  await fs.mkdir(root, { recursive: true, mode: 0o700 });
-  const folder = new DataFolder(await fs.realpath(root));
+  const folder = await makeRoot(root);
   for (const name of [
     'keys',
     'datasets',
@@ -33,6 +36,29 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
     await makeFolder(folder.path(name));
   }
   return folder;
+}
+
+/** Why a path cannot be the data folder, by the code of the system's error. */
+const refusals: Readonly<Record<string, string>> = {
+  EEXIST: 'is a file',
+  ENOTDIR: 'is below a file',
+  ENOENT: 'is a link that leads nowhere',
+  ELOOP: 'is a link that leads nowhere',
+  EACCES: 'is closed to this user',
+  EPERM: 'is closed to this user',
+  EROFS: 'is on a read-only file system',
+};
+
+async function makeRoot(root: string): Promise<DataFolder> {
+  try {
+    await fs.mkdir(root, { recursive: true, mode: 0o700 });
+    return new DataFolder(await fs.realpath(root));
+  } catch (error) {
+    const reason = refusals[codeOf(error) ?? ''];
+    if (reason === undefined) throw error;
+    const message = `the data folder ${root} ${reason}; choose another with --data`;
+    throw new AppError('invalid', message, undefined, error);
+  }
 }
 
 /** A file opened for reading. Close it in `finally`. */
@@ -204,7 +230,7 @@ export async function fileStats(
   path: string,
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
   const stats = await rawStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
     throw wrapped(path, 'read', error);
   });
   if (stats === undefined) return undefined;

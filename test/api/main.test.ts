@@ -80,10 +80,13 @@ test('refuses for good, with exit code 78, an address that is taken and a folder
   await once(first.child, 'exit');
 });
 
-test('refuses a data folder that is a file', async () => {
-  await writeFile(join(root, 'file'), '');
-  const started = start(['--port', '0', '--data', join(root, 'file')]);
-  const [code] = (await once(started.child, 'exit')) as [number];
-  expect(code).toBeGreaterThan(0);
-  expect(started.output()).toContain('"event":"error"');
+test('refuses for good a data folder that is a file', async () => {
+  const file = join(root, 'file');
+  await writeFile(file, '');
+  const started = start(['--port', '0', '--data', file]);
+  const refusal = once(started.child, 'message');
+  expect(await once(started.child, 'exit')).toEqual([78, null]);
+  const reason = `the data folder ${file} is a file; choose another with --data`;
+  expect(await refusal).toMatchObject([{ type: 'refused', reason }]);
+  expect(started.output()).toBe('');
 });

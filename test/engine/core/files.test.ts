@@ -38,6 +38,17 @@ describe('the data folder', () => {
     expect(() => folder.checked(`${root}/datasets/../../etc`)).toThrow('not a name');
     expect(folder.checked(folder.object(7, 1))).toBe(folder.object(7, 1));
   });
+
+  test('is refused with the reason where there can be none', async () => {
+    const [file, link] = [join(root, 'file'), join(root, 'link')];
+    await writeFile(file, '');
+    await symlink(join(root, 'none'), link);
+    const reasons = { [file]: 'is a file', [join(file, 'x')]: 'is below a file', [link]: 'is a link that leads nowhere' }; // prettier-ignore
+    for (const [path, reason] of Object.entries(reasons)) {
+      const message = `the data folder ${path} ${reason}; choose another with --data`;
+      await expect(files.openDataFolder(path)).rejects.toMatchObject({ code: 'invalid', message });
+    }
+  });
 });
 
 describe('files', () => {
