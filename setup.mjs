@@ -83,7 +83,7 @@ async function main(name, rest) {
     stop(`Strandlake needs Node 20 or later to set itself up; this is ${process.version}.`);
   }
   process.chdir(root);
-  for (const step of command.needs) step(rest);
+  for (const step of command.needs) await step(rest);
   for (const program of command.runs(rest)) {
     if (typeof program === 'function') await program();
     else await run(program);
@@ -111,7 +111,7 @@ async function runEverything() {
   ];
   const failures = [];
   for (const [name, program] of steps) {
-    const { code, signal } = await exitOf(program);
+    const { code, signal } = await exitOf(runtime(), program);
     if (signal === 'SIGINT') return process.kill(process.pid, signal);
     if (code !== 0) failures.push(name);
   }
@@ -127,20 +127,20 @@ async function runEverything() {
 
 /** Installs the packages when there are none or the lock file has changed since. */
 function install() {
-  installIn('.', 'packages');
+  return installIn('.', 'packages');
 }
 
 /** The interoperability tests keep an independent engine in a package of their own, because it is large. */
 function installInterop() {
-  installIn('test/interop', 'packages of the interoperability tests');
+  return installIn('test/interop', 'packages of the interoperability tests');
 }
 
 /** The benchmark of queries compares with the same engine. */
-function installPeer([benchmark]) {
-  if (benchmark === 'query') installInterop();
+async function installPeer([benchmark]) {
+  if (benchmark === 'query') await installInterop();
 }
 
-function installIn(folder, what) {
+async function installIn(folder, what) {
   const stamp = join(folder, 'node_modules', '.strandlake-install');
   const wanted = hashOf(
     join(folder, 'package.json'),
@@ -159,11 +159,11 @@ function installIn(folder, what) {
     '--no-fund',
     '--loglevel=error',
   ];
-  if (npm(folder, ['ci', ...flags]) !== 0) {
+  if ((await npm(folder, ['ci', ...flags])) !== 0) {
     say(
       'npm ci failed: it wants a lock file that fits package.json exactly. Trying npm install, which mends the lock file …',
     );
-    const status = npm(folder, ['install', ...flags]);
+    const status = await npm(folder, ['install', ...flags]);
     if (status !== 0)
       stop(
         'The packages could not be installed; what npm said is above. Is the registry reachable?',
@@ -183,15 +183,21 @@ function installIn(folder, what) {
   );
 }
 
-/** Runs the npm that started us, else the one on the PATH. */
-function npm(cwd, args) {
+/** Runs the npm that started us, else the one on the PATH; resolves with its exit code. */
+async function npm(cwd, args) {
   const script = process.env.npm_execpath;
   const own = script !== undefined && /npm-cli\.c?js$/.test(script) && existsSync(script);
   const [file, all] = own ? [process.execPath, [script, ...args]] : ['npm', args];
   const shell = !own && process.platform === 'win32'; // npm is a .cmd file there
-  const { status, error } = spawnSync(file, all, { cwd, stdio: 'inherit', shell });
-  if (error) say(`npm could not be started: ${error.message}`);
-  return status ?? 1;
+  return prepared(await exitOf(file, all, { cwd, shell }));
+}
+
+/** The exit code of a step that prepares. After a signal to this process there is no next step: it ends by the signal, after `undo`. */
+function prepared({ code, asked }, undo = () => undefined) {
+  if (asked === null) return code ?? 1;
+  undo();
+  process.kill(process.pid, asked);
+  return new Promise(() => undefined);
 }
 
 /** The Node that everything runs on: the one among our packages, else this one when it is new enough. */
@@ -218,16 +224,16 @@ function runtime() {
 }
 
 /** Builds into a fresh folder when a source file has changed since the last build, then puts it in place. */
-function build() {
+async function build() {
   const wanted = fingerprint();
   const stamp = join('dist', '.strandlake-build');
   if (read(stamp) === wanted) return;
   say('Building …');
   const fresh = `dist.${process.pid}`;
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
-  const { status } = spawnSync(runtime(), [tsc, '-p', '.', '--outDir', fresh], {
-    stdio: 'inherit',
-  });
+  const discard = () => rmSync(fresh, { recursive: true, force: true });
+  const compiled = await exitOf(runtime(), [tsc, '-p', '.', '--outDir', fresh]);
+  const status = await prepared(compiled, discard);
   if (status === 0) {
     mkdirSync(fresh, { recursive: true });
     writeFileSync(join(fresh, '.strandlake-build'), wanted);
@@ -235,8 +241,8 @@ function build() {
     renameSync(fresh, 'dist');
     return;
   }
-  rmSync(fresh, { recursive: true, force: true });
-  stop('The build failed; the errors are above.', status ?? 1);
+  discard();
+  stop('The build failed; the errors are above.', status);
 }
 
 /** A hash over name, size and time of everything that the build depends on. */
@@ -261,24 +267,30 @@ function fingerprint() {
 
 /** Runs a program of ours to its end; when it fails, this process ends the same way. */
 async function run(program) {
-  const { code, signal } = await exitOf(program);
+  const { code, signal } = await exitOf(runtime(), program);
   if (signal) process.kill(process.pid, signal);
   else if (code !== 0) process.exit(code ?? 1);
 }
 
-/** Runs a program of ours in this terminal; resolves with its exit code, or the signal that ended it. */
-function exitOf(args) {
-  const file = runtime();
-  const child = spawn(file, args, { stdio: 'inherit' });
+/**
+ * Runs a program in this terminal and passes signals on to it. Resolves with its exit code, or the signal that ended it; `asked` is the
+ * signal that this process got in the meantime, if any.
+ */
+function exitOf(file, args, options = {}) {
+  const child = spawn(file, args, { ...options, stdio: 'inherit' });
+  let asked = null;
   // In a terminal, Ctrl-C reaches the child by itself, too; a signal that comes twice at once is one to it.
-  const forward = (signal) => child.kill(signal);
+  const forward = (signal) => {
+    asked = signal;
+    child.kill(signal);
+  };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, forward);
   return new Promise((done) => {
     child.on('error', (error) => stop(`${file} could not be started: ${error.message}`));
     child.on('exit', (code, signal) => {
       for (const name of signals) process.removeListener(name, forward);
-      done({ code, signal });
+      done({ code, signal, asked });
     });
   });
 }

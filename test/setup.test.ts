@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from './until.js';
 
 /** A project with no packages: its compiler is a stand-in that counts its runs and "compiles" one program. */
 let project: string;
@@ -83,6 +84,51 @@ describe('setup', () => {
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([null, 'SIGTERM']);
   });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s during the installation and the build ends them, and nothing follows',
+    async (signal) => {
+      const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
+      const started = join(copy, 'started');
+      /** A program that notes its process and its arguments, and runs until something ends it. */
+      const endless = `const fs = process.getBuiltinModule('fs');
+        fs.mkdirSync('dist.' + process.ppid, { recursive: true });
+        fs.appendFileSync(${JSON.stringify(started)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
+        setInterval(() => {}, 1000);`;
+      const stopped = async (): Promise<string> => {
+        rmSync(started, { force: true });
+        const child = spawn(process.execPath, ['setup.mjs', 'start'], {
+          cwd: copy,
+          stdio: 'ignore',
+          env: { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` },
+        });
+        const notes = (): string => (existsSync(started) ? readFileSync(started, 'utf8') : '');
+        await until(() => notes().endsWith('\n') || child.exitCode !== null);
+        child.kill(signal);
+        expect(await once(child, 'exit')).toEqual([null, signal]);
+        const [line = '', ...more] = notes().trim().split('\n');
+        expect(more).toEqual([]);
+        const [pid, command = ''] = line.split(' ');
+        // Ends what was left, so that it does not outlive the test.
+        expect(() => process.kill(Number(pid), 'SIGKILL')).toThrow('ESRCH');
+        return command;
+      };
+      try {
+        cpSync(project, copy, { recursive: true });
+        rmSync(join(copy, 'dist'), { recursive: true, force: true });
+        mkdirSync(join(copy, 'bin'));
+        writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
+        writeFileSync(join(copy, 'node_modules/typescript/bin/tsc'), endless);
+        expect(await stopped()).toBe('-p');
+        expect(readdirSync(copy).filter((name) => name.startsWith('dist'))).toEqual([]);
+        rmSync(join(copy, 'node_modules/.strandlake-install'));
+        expect(await stopped()).toBe('ci');
+        expect(existsSync(join(copy, 'node_modules/.strandlake-install'))).toBe(false);
+      } finally {
+        rmSync(copy, { recursive: true });
+      }
+    },
+  );
 
   test('works with an empty home directory and installs again when the lock file changes', () => {
     const home = join(project, 'home');

@@ -1,4 +1,4 @@
-import { Controller, Param, Query, Req } from '@nestjs/common';
+import { Controller, Query, Req } from '@nestjs/common';
 import { requireAdministrator } from '../../../engine/catalog/access.js';
 import { removeUser } from '../../../engine/catalog/remove-user.js';
 import type { UserFilter, UserRow } from '../../../engine/catalog/users.js';
