@@ -2,7 +2,7 @@ import { LongBuilder } from '../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../engine/ingest/utf8-builder.js';
 import { ObjectColumn } from '../engine/ingest/object-column.js';
 import type { ObjectFields, ValueColumn } from '../engine/ingest/value-column.js';
-import type { Column, GenomeBuild } from '../engine/core/types.js';
+import { genomeBuilds, type Column, type GenomeBuild } from '../engine/core/types.js';
 import type { ScanBuffer } from './text/scan-buffer.js';
 
 /** The column of a record's position in the genome, which coordinate queries use (contract 10.6). */
@@ -32,14 +32,19 @@ export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boole
 /** Fills `genomic_coordinates` for readers that create columns while they read. */
 export class Coordinates {
   readonly column: ValueColumn;
-  readonly #build: Uint8Array;
+  #build: Uint8Array;
   #fields: ObjectFields | null = null;
   #builders: RunBuilders | null = null;
   #members: readonly (ValueColumn | null)[] = [];
 
   constructor(column: ValueColumn, build: GenomeBuild) {
     this.column = column;
-    this.#build = encoder.encode(build);
+    this.#build = names[build];
+  }
+
+  /** Sets the build of the rows that are added next. */
+  set build(build: GenomeBuild) {
+    this.#build = names[build];
   }
 
   /** Whether `addRun` may be called: false if the dataset has a field of this name with other types. */
@@ -114,4 +119,6 @@ export class Coordinates {
 
 type RunBuilders = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
 
-const encoder = new TextEncoder();
+const names = Object.fromEntries(
+  genomeBuilds.map((build) => [build, new TextEncoder().encode(build)]),
+) as Readonly<Record<GenomeBuild, Uint8Array>>;

@@ -44,6 +44,7 @@ const readerSynonyms: Synonyms = {
   tab: ['tsv'],
   maf: ['tsv'],
   gff: ['gff3'],
+  gvf: ['gff3'],
 };
 
 /** The reader of this name in any letter case; throws `invalid` when there is none. */
@@ -105,10 +106,10 @@ export interface TableFormat {
  * have none and need one added; it may begin with `#`, which starts a comment in the other formats.
  */
 const tableFormats: Readonly<Record<string, TableFormat>> = {
-  txt: { reader: 'tsv', readerParams: {}, isAllText: true },
-  csv: { reader: 'csv', readerParams: {}, isAllText: true },
-  tsv: { reader: 'tsv', readerParams: {}, isAllText: true },
-  bed: { reader: 'tsv', readerParams: { comment: '' }, isAllText: true },
+  txt: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },
+  csv: { reader: 'csv', readerParams: { known_sources: false }, isAllText: true },
+  tsv: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },
+  bed: { reader: 'tsv', readerParams: { comment: '', known_sources: false }, isAllText: true },
   json: { reader: 'json', readerParams: {}, isAllText: false },
   jsonl: { reader: 'json', readerParams: {}, isAllText: false },
 };

@@ -113,6 +113,38 @@ export class CellColumn extends ColumnBuilder {
       report.warn(infinityLine, codes.infinity, this.name, nullIsStored(Odd.Infinite));
   }
 
+  /**
+   * Finds whether a column of numbers is one of whole numbers that doubles cannot hold; `textAt` returns the cell that begins somewhere.
+   * Choice: CSV numbers are doubles, but digits that a double would lose make their column a long.
+   */
+  noteWhole(textAt: (start: number) => string, report: Report): void {
+    if (!this.hasNumbers || this.isText) return;
+    const { values } = this.numbers;
+    let hasLarge = false;
+    for (let row = 0; row < values.length; row++) {
+      const value = values[row]!;
+      if (!Number.isInteger(value)) return;
+      if (!Number.isSafeInteger(value)) hasLarge = true;
+    }
+    this.isWhole = true;
+    if (!hasLarge) return;
+    const starts = this.cellStarts(values.length);
+    let first: string | undefined;
+    for (let row = 0; row < values.length; row++) {
+      if (Number.isSafeInteger(values[row]!)) continue;
+      const text = textAt(starts[row]!);
+      if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
+        this.isWhole = false;
+        return;
+      }
+      if (BigInt(values[row]!) !== BigInt(text)) first ??= text;
+    }
+    if (first === undefined) return;
+    this.isExact = false;
+    const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
+    report.warn(0, codes.invalidValue, this.name, message);
+  }
+
   column(): Column {
     const { isList } = this;
     if (!this.isText && !this.hasNumbers)

@@ -5,10 +5,12 @@ import { reservedNames } from '../../engine/ingest/physical-names.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
+import { holdsChromosomes, uniqueNames } from './column-names.js';
 import { numberIn } from './cell-column.js';
 import { decodingWarning, textOf } from './encoding.js';
 import { NullTexts, Odd } from './null-texts.js';
 import type { CsvFormat, CsvParams } from './csv-params.js';
+import { mafOf, type FoundMaf, type MafHeader } from './maf.js';
 
 /** The columns of the file, which every chunk needs: plain data. */
 export interface CsvHeader {
@@ -17,6 +19,8 @@ export interface CsvHeader {
   readonly columns: readonly (CsvColumn | null)[];
   /** Lines before the first record. */
   readonly bodyLine: number;
+  /** For a MAF file whose genome build is known. */
+  readonly maf: MafHeader | null;
 }
 
 /** A column of the file. */
@@ -73,6 +77,8 @@ class HeaderRows {
   readonly #nulls: NullTexts;
   /** The last comment before the first row, read as a row. */
   #lastComment: HeaderRow | undefined;
+  /** The comments before the first row, within a limit. */
+  readonly #comments: string[] = [];
 
   constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: FoundFormat) {
     this.#name = name;
@@ -109,16 +115,41 @@ class HeaderRows {
     if (sample.length === 0 && !this.#isWhole) return undefined;
     if (first === undefined) return this.#empty();
     const columns = this.#columns(named, first, sample);
+    const maf = this.#maf(columns, sample);
+    const made = maf === null ? [] : [maf.header.variant];
+    if (maf?.header.hasCoordinates) made.unshift('genomic_coordinates');
     return {
-      header: { columns, bodyLine: named?.linesBefore ?? 0, delimiter: this.#params.delimiter },
+      header: {
+        columns,
+        bodyLine: named?.linesBefore ?? 0,
+        delimiter: this.#params.delimiter,
+        maf: maf?.header ?? null,
+      },
       bodyOffset: named?.next ?? 0,
       bodyLine: named?.linesBefore ?? 0,
       fields: columns
         .filter((column) => column !== null && !reservedNames.includes(column.name))
-        .map((column, ordering) => ({ name: column!.name, path: [column!.name], ordering })),
-      genomeBuild: null,
-      warnings: this.#warnings(named, columns),
+        .map((column) => column!.name)
+        .concat(made)
+        .map((name, ordering) => {
+          const isVariant = name === maf?.header.variant;
+          return { name, path: [name], ordering, ...(isVariant && { entityType: 'variant' }) };
+        }),
+      genomeBuild: maf?.build ?? null,
+      warnings: [...this.#warnings(named, columns), ...(maf?.warnings ?? [])],
     };
+  }
+
+  #maf(columns: readonly (CsvColumn | null)[], sample: readonly HeaderRow[]): FoundMaf | null {
+    const { usesKnownSources, build } = this.#params;
+    if (!usesKnownSources) return null;
+    const rows = sample.map(({ cells }) => cells);
+    return mafOf(
+      columns.map((column) => column?.name ?? null),
+      rows,
+      this.#comments,
+      build,
+    );
   }
 
   /**
@@ -219,7 +250,7 @@ class HeaderRows {
 
   #empty(): Header<CsvHeader> {
     return {
-      header: { columns: [], bodyLine: 0, delimiter: this.#params.delimiter },
+      header: { columns: [], bodyLine: 0, delimiter: this.#params.delimiter, maf: null },
       bodyOffset: this.#bytes.length,
       bodyLine: 0,
       fields: [],
@@ -246,6 +277,7 @@ class HeaderRows {
         const end = scanner.lineEnd(at);
         const text = textOf(bytes.subarray(at, end), this.#params.encoding);
         const next = scanner.afterLineEnd(end);
+        if (this.#comments.length < 1000) this.#comments.push(text);
         this.#lastComment = {
           cells: this.#cellsOfComment(text),
           line,
@@ -301,27 +333,6 @@ class HeaderRows {
   }
 }
 
-/**
- * Makes the names unique and different from `others`; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
- * does; `_2`, `_3` and so on are appended to repeated names.
- */
-export function uniqueNames(
-  names: readonly (string | null)[],
-  others: ReadonlySet<string | null | undefined> = new Set(),
-): (string | null)[] {
-  const all = new Set(names);
-  const taken = new Set<string | null | undefined>(others);
-  return names.map((name, i) => {
-    if (name === null) return null;
-    const wanted = name === '' ? `column_${i}` : name;
-    let free = wanted;
-    for (let n = 2; taken.has(free) || (free !== name && all.has(free)); n++)
-      free = `${wanted}_${n}`;
-    taken.add(free);
-    return free;
-  });
-}
-
 function isNumber(cell: string): boolean {
   const bytes = encoder.encode(cell);
   return !Number.isNaN(numberIn(bytes, 0, bytes.length));
@@ -333,15 +344,6 @@ function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): re
   const width = Math.max(names.length, ...filled.filter((cells) => cells >= 0));
   const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
-}
-
-/** Choice: a CSV column that is named like chromosomes and in the first rows holds nothing but their names is text, even if all are numbers. */
-function holdsChromosomes(name: string | null, cells: readonly string[]): boolean {
-  return (
-    name !== null &&
-    /(?:^|[^a-z])(?:chr|chrom|chromosome|seqid|seqname|contig)(?:[^a-z]|$)/i.test(name) &&
-    cells.every((cell) => cell === '' || /^(?:chr)?(?:[1-9]|1\d|2[0-6]|X|Y|XY|MT?)$/i.test(cell))
-  );
 }
 
 /** The parameters with the delimiter that was found, and warnings about it. */

@@ -1,4 +1,6 @@
 import { invalid } from '../../engine/core/errors.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
+import { buildParam } from '../genome-build.js';
 import type { Encoding } from './encoding.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
@@ -28,6 +30,10 @@ export interface CsvParams {
   readonly encoding: Encoding;
   /** The texts that stand for no value in columns of numbers. */
   readonly nullTexts: readonly string[];
+  /** The genome build of a MAF file, if the request asks for one. */
+  readonly build: GenomeBuild | undefined;
+  /** The records of a MAF file have coordinates and variants. */
+  readonly usesKnownSources: boolean;
 }
 
 /** The parameters with the delimiter of a file. */
@@ -44,6 +50,7 @@ export const csvParameters = {
   skipcols: 'List of columns that are not read, from 0.',
   encoding: 'utf-8 or latin-1; when absent, UTF-8, and Latin-1 in cells that are not.',
   na_values: 'List of the texts that are null in columns of numbers, in any letter case; ".", "NA", "N/A", "NaN" and "null" when absent.',
+  known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
 
 type Input = Readonly<Record<string, unknown>>;
@@ -63,6 +70,8 @@ export function csvParams(input: Input, usualDelimiter: string): CsvParams {
     skippedColumns: numbers(input, 'skipcols'),
     encoding: encoding(input['encoding']),
     nullTexts: texts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
+    build: buildParam(input['genome_build']),
+    usesKnownSources: knownSources(input['known_sources']),
   };
   if ((params.delimiter ?? usualDelimiter) === params.quote)
     throw wrong('delimiter', 'must differ from quotechar', params.quote);
@@ -88,6 +97,12 @@ function headerRow(value: unknown): CsvParams['header'] {
   const row = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   if (typeof row === 'number' && Number.isSafeInteger(row) && row >= 0) return row;
   throw wrong('header', 'expected a row number from 0, "infer" or null', value);
+}
+
+function knownSources(value: unknown): boolean {
+  const isUsed = value ?? true;
+  if (typeof isUsed !== 'boolean') throw wrong('known_sources', 'expected true or false', value);
+  return isUsed;
 }
 
 function encoding(value: unknown): Encoding {

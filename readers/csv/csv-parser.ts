@@ -9,14 +9,18 @@ import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import { isNumeric, type Column, type Columns } from '../../engine/core/types.js';
+import { coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
+import { variantColumn } from '../variants.js';
 import { CellScanner } from './cell-scanner.js';
+import { uniqueNames } from './column-names.js';
 import { CellColumn, numberIn } from './cell-column.js';
 import { decodingWarning, needsDecoding, textOf } from './encoding.js';
-import { type CsvColumn, neverClosed, type CsvHeader, uniqueNames } from './csv-header.js';
+import { type CsvColumn, neverClosed, type CsvHeader } from './csv-header.js';
 import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
 import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
 import type { CsvFormat } from './csv-params.js';
+import { type MafHeader, MafRows } from './maf.js';
 import { FastRows } from './fast-rows.js';
 import { codes, listOfOneIsStored } from '../../engine/ingest/validation-codes.js';
 
@@ -41,6 +45,7 @@ export class CsvParser extends CellScanner {
   readonly #width: number;
   readonly #keys: number;
   readonly #maxText: number;
+  readonly #maf: MafRows | null;
   #isDamaged = false;
 
   constructor(
@@ -67,6 +72,20 @@ export class CsvParser extends CellScanner {
     this.#names = new Set(header.columns.map((column) => column?.name));
     for (const [k, column] of header.columns.entries())
       if (column !== null && !reservedNames.includes(column.name)) this.#addColumn(k, column);
+    this.#maf = header.maf && this.#mafRows(header.maf);
+  }
+
+  #mafRows(maf: MafHeader): MafRows {
+    const add = (made: Column) => {
+      const known = this.#existing.get(made.name);
+      const physical = known?.physical ?? this.#physicalNames.add(made.name);
+      const column = overlaid({ ...made, physical }, known);
+      const values = typedColumn(column, column.name, 0, this.#context);
+      this.#out.add(made.name, values);
+      return values;
+    };
+    const coordinates = maf.hasCoordinates ? add(coordinatesColumn) : null;
+    return new MafRows(maf, coordinates, add({ ...variantColumn, name: maf.variant }));
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
@@ -125,40 +144,13 @@ export class CsvParser extends CellScanner {
     for (const column of this.#inferred) column?.warnOfNonFinite(this.#report);
     const lines = this.line;
     for (const column of this.#inferred)
-      if (column?.hasNumbers && !column.isText) this.#noteWhole(column);
+      column?.noteWhole((start) => this.#textAt(start), this.#report);
     return lines;
   }
 
-  /**
-   * Finds whether a column of numbers is one of whole numbers that doubles cannot hold. Choice: CSV numbers are doubles, but digits that a
-   * double would lose make their column a long.
-   */
-  #noteWhole(column: CellColumn): void {
-    const { values } = column.numbers;
-    let hasLarge = false;
-    for (let row = 0; row < values.length; row++) {
-      const value = values[row]!;
-      if (!Number.isInteger(value)) return;
-      if (!Number.isSafeInteger(value)) hasLarge = true;
-    }
-    column.isWhole = true;
-    if (!hasLarge) return;
-    const starts = column.cellStarts(values.length);
-    let first: string | undefined;
-    for (let row = 0; row < values.length; row++) {
-      if (Number.isSafeInteger(values[row]!)) continue;
-      this.cell(starts[row]!);
-      const text = decoder.decode(this.#cell());
-      if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
-        column.isWhole = false;
-        return;
-      }
-      if (BigInt(values[row]!) !== BigInt(text)) first ??= text;
-    }
-    if (first === undefined) return;
-    column.isExact = false;
-    const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
-    this.#report.warn(0, codes.invalidValue, column.name, message);
+  #textAt(start: number): string {
+    this.cell(start);
+    return decoder.decode(this.#cell());
   }
 
   /** Creates the fast path; null when every cell needs the general path. */
@@ -168,8 +160,11 @@ export class CsvParser extends CellScanner {
       FastRows.fits(this.#params, this.#width) &&
       !this.#inferred.some((column) => column?.isList) &&
       this.#keys < budgets.recordKeysWarning &&
+      (this.#maf === null || this.#maf.acceptsRuns) &&
       this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
-    return isPlain ? new FastRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
+    // The text of a variant is a little longer than that of its allele.
+    const maxCell = this.#maf === null ? this.#maxText : this.#maxText - 200;
+    return isPlain ? new FastRows(this.bytes, this.#params, this.#width, maxCell) : null;
   }
 
   /**
@@ -206,6 +201,7 @@ export class CsvParser extends CellScanner {
         declared.padTo(row + count);
       }
     }
+    this.#maf?.addRun(plain, row, count);
     this.#context.record += count;
     this.#out.endRecords(count);
     return count;
@@ -256,8 +252,10 @@ export class CsvParser extends CellScanner {
     let filled = 0;
     let k = 0;
     let at = start;
+    this.#maf?.begin();
     for (; ; k++) {
       const end = this.cell(at);
+      this.#maf?.note(k, this.source, this.from, this.to);
       if (this.to > this.from) {
         filled = k + 1;
         const isKnown = this.#inferred[k] !== undefined || this.#declared[k] !== undefined;
@@ -269,6 +267,7 @@ export class CsvParser extends CellScanner {
       if (!this.isDelimiter(at)) break;
       at = this.afterDelimiter(at);
     }
+    this.#maf?.end(row);
     this.#checkRow(k + 1, filled);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord();

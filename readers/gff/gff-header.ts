@@ -13,6 +13,8 @@ export interface FeatureParams {
 /** What every thread needs to know of the file. */
 export interface FeatureHeader {
   readonly build: GenomeBuild | null;
+  /** The file is GVF: its features have alleles. */
+  readonly hasAlleles: boolean;
 }
 
 /** Checks `reader_params`; `comment` is the default. */
@@ -46,11 +48,15 @@ export async function featureHeader(
     named: namedBuild(comments),
   });
   const build = judged.build ?? null;
+  const hasAlleles = format === 'gff3' && comments.some((line) => line.startsWith('##gvf-version'));
   return {
-    header: { build },
+    header: { build, hasAlleles },
     bodyOffset: 0,
     bodyLine: 0,
-    fields: [],
+    fields:
+      hasAlleles && build !== null
+        ? [{ name: 'variant', path: ['variant'], entityType: 'variant' }]
+        : [],
     genomeBuild: build,
     warnings: [...(isEmpty ? ['the file is empty'] : []), ...judged.warnings],
   };

@@ -6,6 +6,8 @@ import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import { variantColumn } from '../variants.js';
+import { GvfVariants } from './gvf-variants.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { reportNonFinite } from '../text/non-finite.js';
@@ -46,6 +48,7 @@ export class FeatureParser {
   readonly #context: RecordContext;
   readonly #columns: readonly ValueColumn[];
   readonly #coordinates: Coordinates | null;
+  readonly #variants: GvfVariants | null;
   readonly #attributes: Attributes;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
   readonly #isScoreDeclared: boolean;
@@ -60,7 +63,7 @@ export class FeatureParser {
 
   constructor(
     dialect: Dialect,
-    { build }: FeatureHeader,
+    { build, hasAlleles }: FeatureHeader,
     { comment }: FeatureParams,
     out: BatchBuilder,
     report: Report,
@@ -85,6 +88,7 @@ export class FeatureParser {
     this.#columns = columns.map(columnOf);
     this.#isScoreDeclared = existing.some(({ name, isDeclared }) => name === 'score' && isDeclared);
     this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
+    this.#variants = build && hasAlleles ? new GvfVariants(columnOf(variantColumn), build) : null;
     const attributes = existing.find(({ name }) => name === 'attributes');
     this.#attributes = new Attributes(attributes, dialect.lists, context);
   }
@@ -95,7 +99,8 @@ export class FeatureParser {
     const context = this.#context;
     this.#bytes = chunk;
     context.line = 0;
-    const plain = isClean ? this.#fastFeatures(chunk) : null;
+    // The general path alone looks at alleles.
+    const plain = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature makes the columns.
       if (this.#isBegun && plain !== null && plain.parse(at, this.#out)) {
@@ -203,6 +208,7 @@ export class FeatureParser {
   #begin(): void {
     this.#isBegun = true;
     if (this.#coordinates) this.#out.add(coordinatesColumn.name, this.#coordinates.column);
+    if (this.#variants) this.#out.add(variantColumn.name, this.#variants.column);
     for (const column of this.#columns) this.#out.add(column.name, column);
   }
 
@@ -245,6 +251,8 @@ export class FeatureParser {
         `the feature ends at ${last}, before its start ${first}`,
       );
     this.#text(seqid!, 0, row, first, last);
+    if (first <= last && !this.#isNull(0))
+      this.#variants?.add(row, this.#bytes, this.#from, this.#to, first, last);
     this.#text(source!, 1, row);
     this.#text(type!, 2, row);
     if (!Number.isNaN(first)) integer(start!, row, first);

@@ -13,11 +13,12 @@ import { gff3Attributes } from './gff3-attributes.js';
 /** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
 const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref', 'Ontology_term']);
 
-/** GFF3: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
+/** GFF3 and GVF: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
 export const gff3: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
-  extensions: ['gff3', 'gff'],
-  recognizes: (start) => /^##gff-version\s+3/.test(start) || styleOfText(start) === 'gff3',
+  extensions: ['gff3', 'gff', 'gvf'],
+  recognizes: (start) =>
+    /^##(?:gff-version\s+3|gvf-version)/.test(start) || styleOfText(start) === 'gff3',
   parameters: { comment: 'The beginning of comment lines; ## when absent.' },
   params: (input) => featureParams(input, '##'),
   header: (head, params) => featureHeader(head, params, 'gff3'),

@@ -1,6 +1,7 @@
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 
+import { copyUpper, writeDigits } from '../variants.js';
 import type { VcfLine } from './line.js';
 
 /** Whether the text is a CHROM: printable, without white space; `<ID>` must close its bracket (VCF 4.5, section 1.6.1). */
@@ -127,32 +128,4 @@ export function appendFilter(
   }
   column.endList();
   return true;
-}
-
-/** Copies `bytes[from..to)` in upper case; returns the position after it. */
-function copyUpper(
-  into: Uint8Array,
-  at: number,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-): number {
-  for (let i = from; i < to; i++) {
-    const c = bytes[i]!;
-    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
-  }
-  return at;
-}
-
-/** Writes a whole number in decimal; returns the position after it. */
-function writeDigits(into: Uint8Array, at: number, value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
-  let rest = value;
-  for (let i = at + size - 1; i >= at; i--) {
-    const tenth = Math.floor(rest / 10);
-    into[i] = 48 + (rest - tenth * 10);
-    rest = tenth;
-  }
-  return at + size;
 }

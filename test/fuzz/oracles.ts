@@ -165,7 +165,12 @@ function tableOracle(
   if (all.slice(1).some((row) => row.slice(header.length).some((cell) => cell !== '')))
     throw new Failure('oracle', 'a row of another length went unnoticed');
   const want = recordsOf(header, all.slice(1));
-  for (const [i, row] of rows.entries()) expectSame(`record ${i}`, row, withoutReserved(want[i]!));
+  for (const [i, row] of rows.entries()) {
+    const { maf } = rest.header as CsvHeader;
+    const made = maf === null ? [] : ['genomic_coordinates', maf.variant];
+    const read = Object.entries(row).filter(([name]) => !made.includes(name));
+    expectSame(`record ${i}`, Object.fromEntries(read), withoutReserved(want[i]!));
+  }
 }
 
 /** Removes `_id` and `_commit`, which the store assigns and the reader discards. */

@@ -22,6 +22,15 @@ interface Params extends Record<string, unknown> {
   readonly headercols?: readonly string[];
 }
 
+/** The columns made from others. */
+const madeIn: Readonly<Record<string, readonly string[]>> = {
+  'genome_nexus_input.maf': ['genomic_coordinates', 'variant'],
+  'tcga_ov_head.maf': ['genomic_coordinates', 'variant_2'],
+  'tcga_test.maf': ['genomic_coordinates', 'variant'],
+  'vcf2maf_grch38.maf': ['genomic_coordinates', 'variant'],
+  'vcf2maf_input.maf': ['genomic_coordinates', 'variant'],
+};
+
 describe.each(cases)('$file', ({ file, reader, params, count }) => {
   test('has the records of the independent count, as csv-parse reads them', async () => {
     const read = await importFile(resolve(folder, file), file, reader, { params });
@@ -36,8 +45,14 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
     const want = recordsOf(names, rows.slice(header + 1));
-    const shown = read.rows.map((row) => ({ ...row }));
+    // What is made from the columns of MAF is tested beside it.
+    const isMade = (name: string) => !Object.hasOwn(want[0] ?? {}, name);
+    const shown = read.rows.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),
+    );
     expect(shown).toEqual(want);
+    const made = read.columns.filter(({ name }) => isMade(name)).map(({ name }) => name);
+    expect(made).toEqual(madeIn[file] ?? []);
     expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
   });
 

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import type { Row } from '../../../engine/core/types.js';
-import { uniqueNames } from '../../../readers/csv/csv-header.js';
+import { uniqueNames } from '../../../readers/csv/column-names.js';
 
 /** What csv-parse makes of a text, as rows of cells; blank lines and comments left out. */
 export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): string[][] {

@@ -447,6 +447,37 @@ describe('the genome build', () => {
   });
 });
 
+describe('GVF', () => {
+  const gvf = (strand: string, attributes: string, start = 5, end = 5) =>
+    ['chr16', 's', 'SNV', start, end, '.', strand, '.', attributes].join('\t');
+  test.each<[string, string, string | null]>([
+    ['one allele', gvf('+', 'ID=a;Variant_seq=G;Reference_seq=C;'), 'GRCH38-16-5-5-G'],
+    ['one besides the reference', gvf('+', 'ID=a;Variant_seq=A,g;Reference_seq=G'), 'GRCH38-16-5-5-A'],
+    ['other characters', gvf('.', 'Reference_seq=T;Variant_seq=.,A,^,!'), 'GRCH38-16-5-5-A'],
+    ['a deletion', gvf('+', 'Variant_seq=ATC,-;Reference_seq=ATC', 5, 7), 'GRCH38-16-5-7--'],
+    ['an insertion', gvf('+', 'Variant_seq=ATC;Reference_seq=-'), 'GRCH38-16-5-5-ATC'],
+    ['the reverse strand', gvf('-', 'Variant_seq=AAC;Reference_seq=TTT', 5, 7), 'GRCH38-16-5-7-GTT'],
+    ['two alleles', gvf('+', 'Variant_seq=A,T;Reference_seq=C'), null],
+    ['the reference alone', gvf('+', 'Variant_seq=@,C;Reference_seq=C'), null],
+    ['a sequence left out', gvf('+', 'Variant_seq=~837;Reference_seq=-'), null],
+    ['no reference', gvf('+', 'Variant_seq=A;xReference_seq=C'), null],
+  ])('a feature with %s', async (_, feature, variant) => {
+    const text = `##gff-version 3\n##gvf-version 1.10\n##genome-build NCBI GRCh38\n${feature}\n${gvf('+', 'Variant_seq=T;Reference_seq=A')}\n`;
+    for (const targetBytes of [1, 1000]) {
+      const { rows, error } = await importSource(text, 'gff3', { targetBytes });
+      expect([error, rows.map((row) => row.variant)]).toEqual([null, [variant, 'GRCH38-16-5-5-T']]);
+      expect(rows[0]!.genomic_coordinates).toMatchObject({ build: 'GRCh38', chromosome: '16', start: 5 });
+    }
+  });
+
+  test('has no variants without a build, and GFF3 has none', async () => {
+    const feature = gvf('+', 'Variant_seq=T;Reference_seq=A');
+    for (const text of [`##gvf-version 1.10\n${feature}`, `##genome-build GRCh38\n${feature}`])
+      expect((await importSource(text, 'gff3')).rows[0]).not.toHaveProperty('variant');
+    expect(readerForFile('x.gvf.gz').name).toBe('gff3');
+  });
+}); // prettier-ignore
+
 test('text that is not GFF3 is refused with one message', async () => {
   expect(await refusal('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
   expect(await refusal(`#x\n${line('gene_id "a"; x "b";')}`, 'gff3')).toContain(

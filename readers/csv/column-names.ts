@@ -1,0 +1,29 @@
+/**
+ * Makes the names unique and different from `others`; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
+ * does; `_2`, `_3` and so on are appended to repeated names.
+ */
+export function uniqueNames(
+  names: readonly (string | null)[],
+  others: ReadonlySet<string | null | undefined> = new Set(),
+): (string | null)[] {
+  const all = new Set(names);
+  const taken = new Set<string | null | undefined>(others);
+  return names.map((name, i) => {
+    if (name === null) return null;
+    const wanted = name === '' ? `column_${i}` : name;
+    let free = wanted;
+    for (let n = 2; taken.has(free) || (free !== name && all.has(free)); n++)
+      free = `${wanted}_${n}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+/** Choice: a CSV column that is named like chromosomes and in the first rows holds nothing but their names is text, even if all are numbers. */
+export function holdsChromosomes(name: string | null, cells: readonly string[]): boolean {
+  return (
+    name !== null &&
+    /(?:^|[^a-z])(?:chr|chrom|chromosome|seqid|seqname|contig)(?:[^a-z]|$)/i.test(name) &&
+    cells.every((cell) => cell === '' || /^(?:chr)?(?:[1-9]|1\d|2[0-6]|X|Y|XY|MT?)$/i.test(cell))
+  );
+}

@@ -1,0 +1,110 @@
+import { genomeBuilds, type Column, type GenomeBuild } from '../engine/core/types.js';
+import type { ValueColumn } from '../engine/ingest/value-column.js';
+import { hasChrPrefix } from './coordinates.js';
+
+/** The column of a record's variant (contract 10.6). */
+export const variantColumn: Column = {
+  name: 'variant',
+  physical: 'variant',
+  type: 'string',
+  isList: false,
+};
+
+/**
+ * Fills `variant` with `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, for readers that create columns while they read.
+ *
+ * Choice: outside of VCF, a variant has the positions and the allele that its file gives it: an insertion is not moved to the base before it,
+ * and the allele of a deletion is `-`. Alleles of the reverse strand are complemented.
+ */
+export class Variants {
+  readonly column: ValueColumn;
+  #text: Uint8Array = new Uint8Array(256);
+
+  constructor(column: ValueColumn) {
+    this.column = column;
+  }
+
+  /** Adds the variant of a row: the chromosome is `bytes[from..to)`, the allele `bytes[alleleFrom..alleleTo)`. */
+  add(
+    row: number,
+    build: GenomeBuild,
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    start: number,
+    stop: number,
+    alleleFrom: number,
+    alleleTo: number,
+    isReverse: boolean,
+  ): void {
+    const prefix = prefixes[build];
+    const room = prefix.length + (to - from) + (alleleTo - alleleFrom) + 48;
+    if (this.#text.length < room) this.#text = new Uint8Array(2 * room);
+    const text = this.#text;
+    text.set(prefix);
+    let at = prefix.length;
+    at = copyUpper(text, at, bytes, hasChrPrefix(bytes, from, to) ? from + 3 : from, to);
+    text[at++] = 45;
+    at = writeDigits(text, at, start);
+    text[at++] = 45;
+    at = writeDigits(text, at, stop);
+    text[at++] = 45;
+    const alleleAt = at;
+    at = copyUpper(text, at, bytes, alleleFrom, alleleTo);
+    if (isReverse) reverseComplement(text, alleleAt, at);
+    this.column.padTo(row);
+    this.column.addString(text, 0, at);
+  }
+}
+
+/** Whether the text is an allele as tables write it: bases, or `-` for none. */
+export function isBases(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from === 1 && bytes[from] === 45) return true;
+  for (let at = from; at < to; at++) if (complements[bytes[at]!] === 0) return false;
+  return to > from;
+}
+
+/** Copies `bytes[from..to)` in upper case; returns the position after it. */
+export function copyUpper(
+  into: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  for (let i = from; i < to; i++) {
+    const c = bytes[i]!;
+    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
+  }
+  return at;
+}
+
+/** Writes a whole number in decimal; returns the position after it. */
+export function writeDigits(into: Uint8Array, at: number, value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
+  let rest = value;
+  for (let i = at + size - 1; i >= at; i--) {
+    const tenth = Math.floor(rest / 10);
+    into[i] = 48 + (rest - tenth * 10);
+    rest = tenth;
+  }
+  return at + size;
+}
+
+function reverseComplement(bytes: Uint8Array, from: number, to: number): void {
+  const allele = bytes.subarray(from, to).reverse();
+  for (let i = 0; i < allele.length; i++) allele[i] = complements[allele[i]!] || allele[i]!;
+}
+
+/** The complement of each base, and of the IUPAC codes for several, in either letter case; 0 for any other byte. */
+const complements = new Uint8Array(256);
+for (const pair of ['AT', 'CG', 'RY', 'MK', 'BV', 'DH', 'SS', 'WW', 'NN'])
+  for (const [base, other] of [pair, `${pair[1]}${pair[0]}`])
+    for (const one of [base!, base!.toLowerCase()])
+      complements[one.charCodeAt(0)] = other!.charCodeAt(0);
+complements[0x55] = complements[0x75] = 65; // U, u
+
+const prefixes = Object.fromEntries(
+  genomeBuilds.map((build) => [build, new TextEncoder().encode(`${build.toUpperCase()}-`)]),
+) as Readonly<Record<GenomeBuild, Uint8Array>>;
