@@ -27,7 +27,7 @@ export const readers: readonly Reader[] = [
 /** The `reader_params` of every reader, with their meanings. */
 export const commonParameters = {
   reader: 'Name of the reader; when absent, the extension of the file and its content decide.',
-  genome_build: 'GRCh37 or GRCh38; precedes what the file says, and the `genome_build` of the import.',
+  genome_build: 'GRCh37, GRCh38 or T2T-CHM13; precedes what the file says, and the `genome_build` of the import.',
 }; // prettier-ignore
 
 /** Erases the types of a reader's parameters and header, which only the reader itself examines. */

@@ -67,6 +67,8 @@ export interface Entry {
   readonly role: Role;
   /** What separates the values of a list. */
   readonly separator: number;
+  /** Another byte that separates them; -1 for none. */
+  readonly otherSeparator: number;
   /** Somebody declared the type of the field. */
   readonly isDeclared: boolean;
   /** The builders of the parts of an annotation that the header names, and the column of those that it does not. */
@@ -86,7 +88,7 @@ export function entryOf(
   role = Role.None,
   isWidened = false,
   known?: Column,
-  separator = 44,
+  separators = ',',
 ): Entry {
   const isList = column instanceof ListBuilder;
   const items = isList ? column.items : column;
@@ -99,7 +101,8 @@ export function entryOf(
     column,
     items,
     role,
-    separator,
+    separator: separators.charCodeAt(0),
+    otherSeparator: separators.length > 1 ? separators.charCodeAt(1) : -1,
     isDeclared: column.column().isDeclared === true,
     parts,
     extra: parts.length === 0 ? null : extraColumn(parts, known),

@@ -16,7 +16,7 @@ export function appendFast(
   row: number,
 ): number {
   const { column, items, kind, isList, separator } = entry;
-  if (column.length > row) return -1;
+  if (column.length > row || entry.otherSeparator >= 0) return -1;
   if (column.length < row) column.padTo(row);
   const lengthBefore = items.length;
   let at = from;

@@ -94,7 +94,7 @@ export class InfoParser implements InfoExtent, ValueReport {
           this.#roleOf(name),
           this.#isWidened(name),
           this.#known.get(name),
-          this.#meanings.get(name)?.separator?.charCodeAt(0),
+          this.#meanings.get(name)?.separator,
         ),
       );
     if (this.#struct.children.size > 0) this.#addColumn();
@@ -253,12 +253,13 @@ export class InfoParser implements InfoExtent, ValueReport {
     if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
     const { symbolsEndAt, separator = '|' } = this.#meanings.get(name)!;
     const [last, next] = [symbolsEndAt!.charCodeAt(0), separator.charCodeAt(0)];
+    const otherNext = separator.length > 1 ? separator.charCodeAt(1) : next;
     list.padTo(this.#row);
     for (let at = from; at < to; at++) {
       let end = at;
-      while (end < to && bytes[end] !== last && bytes[end] !== next) end++;
+      while (end < to && bytes[end] !== last && bytes[end] !== next && bytes[end] !== otherNext) end++; // prettier-ignore
       if (end > at && !(end - at === 1 && bytes[at] === 46)) list.items.appendBytes(bytes, at, end);
-      while (end < to && bytes[end] !== next) end++;
+      while (end < to && bytes[end] !== next && bytes[end] !== otherNext) end++;
       at = end;
     }
     list.endList();

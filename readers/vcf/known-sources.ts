@@ -4,7 +4,8 @@ import type { VcfParams } from './vcf-params.js';
 /** A source of VCF files that is recognized by its header. */
 interface KnownSource {
   readonly name: string;
-  readonly recognizes: (meta: string, ids: ReadonlySet<string>) => boolean;
+  /** `described` has the descriptions of the INFO keys. */
+  readonly recognizes: (meta: string, described: Descriptions) => boolean;
   /** The separators of keys, and of all keys whose description matches a pattern. */
   readonly separators?: Readonly<Record<string, string>>;
   readonly described?: readonly (readonly [RegExp, string])[];
@@ -14,15 +15,43 @@ interface KnownSource {
   readonly genes?: Readonly<Record<string, string>>;
 }
 
+type Descriptions = ReadonlyMap<string, string>;
+
+/** Names of diseases and of review states hold commas, which separate nothing. */
 const diseaseKeys = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
   ['DN', 'DNINCL', 'DISDB', 'DISDBINCL', 'REVSTAT'].map((key) => [`${kind}${key}`, '|'] as const),
 );
 
-/** Names of diseases and of review states hold commas, which separate nothing. */
+/** The keys of ClinVar as dbSNP and ClinVar before 2017 write them: commas between alleles, bars within one, commas of names as `\x2c`. */
+const byAllele = Object.fromEntries(
+  ['ACC', 'DBN', 'DISDB', 'DN', 'DSDB', 'DSDBID', 'ORIGIN', 'REVSTAT', 'SIG', 'SRC', 'SRCID', 'VI'].map((key) => [`CLN${key}`, ',|']),
+); // prettier-ignore
+
+const clinVarKey =
+  /^(?:CLN|ONC|SCI)(?:(?:DN|DISDB|SIG)(?:INCL)?|DBN|HGVS|REVSTAT|SIGCONF|SIGSCV|VC|VI)$/;
+
+function isClinVar(meta: string, described: Descriptions): boolean {
+  if (/^##(?:source=ClinVar|ID=<Description="ClinVar)/im.test(meta)) return true;
+  return [...described.keys()].filter((id) => clinVarKey.test(id)).length > 1;
+}
+
+function isByAllele(described: Descriptions): boolean {
+  return ['CLNACC', 'CLNALLE', 'CLNDBN', 'CLNORIGIN'].some((id) => described.has(id));
+}
+
+/** Keys in which VEP writes its annotations. */
+const annotationKeys = ['CSQ', 'vep', 'ANN'];
+
 const knownSources: readonly KnownSource[] = [
   {
     name: 'ClinVar',
-    recognizes: (meta, ids) => ids.has('CLNDN') && (ids.has('CLNSIG') || /^##source=ClinVar/im.test(meta)),
+    recognizes: (meta, described) => isClinVar(meta, described) && isByAllele(described),
+    separators: byAllele,
+    symbols: { GENEINFO: ':' },
+  },
+  {
+    name: 'ClinVar',
+    recognizes: isClinVar,
     separators: { ...Object.fromEntries(diseaseKeys), CLNVI: '|', RS: '|' },
     described: [[/separated by a vertical bar/i, '|']],
     symbols: { GENEINFO: ':' },
@@ -35,12 +64,12 @@ const knownSources: readonly KnownSource[] = [
   },
   {
     name: 'gnomAD',
-    recognizes: (meta, ids) => /gnomad/i.test(meta) || (ids.has('nhomalt') && ids.has('popmax')),
+    recognizes: (meta, described) => /gnomad/i.test(meta) || (described.has('nhomalt') && (described.has('popmax') || described.has('grpmax'))),
     described: [[/; bin edges are:/i, '|']],
   },
   {
     name: '1000 Genomes',
-    recognizes: (meta, ids) => /^##source=1000Genomes/im.test(meta) || (ids.has('EAS_AF') && ids.has('AMR_AF') && ids.has('VT')),
+    recognizes: (meta, described) => /^##source=1000Genomes/im.test(meta) || ['EAS_AF', 'AMR_AF', 'VT'].every((id) => described.has(id)),
     separators: { VT: ',' },
   },
   {
@@ -50,30 +79,31 @@ const knownSources: readonly KnownSource[] = [
   },
   {
     name: 'SnpEff',
-    recognizes: (meta, ids) => /^##SnpEff/im.test(meta) && (ids.has('ANN') || ids.has('EFF')),
+    recognizes: (meta, described) => /^##SnpEff/im.test(meta) || described.get('ANN')?.startsWith('Functional annotations:') === true,
     genes: { ANN: 'Gene_Name', EFF: 'Gene_Name' },
   },
   {
     name: 'VEP',
-    recognizes: (meta, ids) => /^##VEP=/m.test(meta) && (ids.has('CSQ') || ids.has('vep')),
-    genes: { CSQ: 'SYMBOL', vep: 'SYMBOL' },
+    recognizes: (meta, described) => /^##VEP\b/m.test(meta) || annotationKeys.some((id) => /\bVEP\b/.test(described.get(id) ?? '')),
+    genes: Object.fromEntries(annotationKeys.map((id) => [id, 'SYMBOL'])),
   },
 ]; // prettier-ignore
 
 /**
  * How the INFO keys of a header are meant, by the table of known sources and by the request, which wins. Choice: keys of the known
- * sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of gene symbols.
+ * sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of gene symbols. A file
+ * that has two keys of ClinVar is one of ClinVar for these keys.
  */
 export function meaningsOf(
   { info, meta }: Pick<VcfHeader, 'info' | 'meta'>,
   { split, usesKnownSources }: Pick<VcfParams, 'split' | 'usesKnownSources'>,
 ): readonly Meaning[] {
   const meanings = new Map<string, Meaning>();
-  const ids = new Set(info.map(({ id }) => id));
+  const descriptions = new Map(info.map(({ id, description }) => [id, description]));
   for (const source of usesKnownSources ? knownSources : []) {
-    if (!source.recognizes(meta.join('\n'), ids)) continue;
+    if (!source.recognizes(meta.join('\n'), descriptions)) continue;
     for (const definition of info) {
-      const meaning = meaningIn(source, definition, ids);
+      const meaning = meaningIn(source, definition, descriptions);
       if (meaning !== null && !meanings.has(definition.id)) meanings.set(definition.id, meaning);
     }
   }
@@ -89,15 +119,16 @@ export function meaningsOf(
 function meaningIn(
   { name: source, separators = {}, described = [], symbols = {}, genes = {} }: KnownSource,
   { id, type, number, description }: Definition,
-  ids: ReadonlySet<string>,
+  descriptions: Descriptions,
 ): Meaning | null {
   if (type !== 'String' && type !== 'Character') return null;
   const own = Object.hasOwn(separators, id) ? separators[id] : undefined;
   const separator =
     own ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
-  const symbolsEndAt = Object.hasOwn(symbols, id) && !ids.has(symbolsKey(id)) ? symbols[id] : undefined;
+  const symbolsEndAt = Object.hasOwn(symbols, id) && !descriptions.has(symbolsKey(id)) ? symbols[id] : undefined;
   const part = Object.hasOwn(genes, id) ? genes[id] : undefined;
-  if (part !== undefined) return { id, source, genes: [id, part] };
+  const parts = description.split('|').map((one) => one.trim());
+  if (part !== undefined && parts.includes(part)) return { id, source, genes: [id, part] };
   if (separator === undefined && symbolsEndAt === undefined) return null;
   return {
     id,

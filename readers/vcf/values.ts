@@ -25,10 +25,10 @@ export function appendValue(
     entry.column.appendNull();
     return null;
   }
-  const { separator } = entry;
+  const { separator, otherSeparator } = entry;
   for (let at = from; ;) {
     let end = at;
-    while (end < to && bytes[end] !== separator) end++;
+    while (end < to && bytes[end] !== separator && bytes[end] !== otherSeparator) end++;
     const fault = appendItem(entry, bytes, at, end, decode, report);
     if (fault !== null) return fault;
     if (end === to) break;

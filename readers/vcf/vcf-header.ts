@@ -8,7 +8,7 @@ import type { HeaderSource } from '../reader.js';
 export interface Meaning {
   /** The name of the key. */
   readonly id: string;
-  /** What separates the values; undefined for the comma of VCF. */
+  /** The character that separates the values, or two of which either does; undefined for the comma of VCF. */
   readonly separator?: string;
   /** The values begin with gene symbols: the bytes before the first of these characters are stored as a list of their own. */
   readonly symbolsEndAt?: string;
@@ -94,7 +94,7 @@ export async function readHeader(
         warnings,
       };
     }
-    if (/^##(?:source|reference|dbSNP|SnpEff|VEP|gnomad)/i.test(text))
+    if (/^##(?:source|reference|dbSNP|SnpEff|VEP|gnomad|ID=)/i.test(text))
       meta.push(text.slice(0, 200));
     if (text.startsWith('##fileformat=')) {
       const match = /^##fileformat=VCFv?(\d\.\d)/.exec(text);

@@ -23,9 +23,9 @@ export const vcfParameters = {
   annotations_key: 'The INFO key of the annotations; ANN when absent.',
   sample_key: 'The field that gets the samples; sample when absent.',
   split:
-    'What separates the values of a field, by name: {"info.CLNDN": "|"}; null: what the header says.',
+    'What separates the values of a field, by name: {"info.CLNDN": "|"}, or two characters of which either does; null: what the header says.',
   known_sources:
-    'false: the keys of ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are read like any others.',
+    'false: the keys of ClinVar, gnomAD, dbSNP, 1000 Genomes, COSMIC, SnpEff and VEP are read like any others.',
 };
 
 type Input = Readonly<Record<string, unknown>>;
@@ -43,10 +43,10 @@ export function vcfParams(input: Input): VcfParams {
 }
 
 function separators(value: unknown): ReadonlyMap<string, string | null> {
-  const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^[!-:<-~]$/.test(one));
+  const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^([!-:<-~])(?!\1)[!-:<-~]?$/.test(one));
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isFine(one)))
-    throw invalid('reader_params', 'split: expected names of INFO fields with one character each, as in {"info.CLNDN": "|"}');
+    throw invalid('reader_params', 'split: expected names of INFO fields with one or two different characters each, as in {"info.CLNDN": "|"}');
   return new Map(entries as [string, string | null][]);
 } // prettier-ignore
 

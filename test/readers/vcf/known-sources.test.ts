@@ -45,14 +45,69 @@ test('parameters switch the known sources off, or split any key', async () => {
   });
   const asked = { split: { 'info.CLNDN': '|' }, known_sources: false };
   expect((await read(clinvar, values, asked))['CLNDN']).toEqual(['Cancer,_familial', 'not_provided']);
-  for (const bad of ['|', ['|'], { CLNDN: '|' }, { 'info.CLNDN': '||' }, { 'info.CLNDN': 1 }])
+  for (const bad of ['|', ['|'], { CLNDN: '|' }, { 'info.CLNDN': '||' }, { 'info.CLNDN': '|,/' }, { 'info.CLNDN': 1 }])
     await expect(read(clinvar, values, { split: bad })).rejects.toThrow(/split: expected/);
+}); // prettier-ignore
+
+const described = (id: string, description: string) => key(id, '.', description);
+const vepKeys = 'Consequence annotations from Ensembl VEP. Format: Allele|Consequence|SYMBOL|Gene';
+
+test.each([
+  ['a source line', '##source=ClinVar\n', 'CLNDISDB=MedGen:1,OMIM:2|MedGen:3;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2', 'MedGen:3']],
+  ['the meaning of its ids', '##ID=<Description="ClinVar Variation ID">\n', 'CLNDISDB=MedGen:1,OMIM:2;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2']],
+  ['its other keys', key('CLNSIG', '.') + key('CLNREVSTAT', '.'), 'CLNDISDB=A:1,B:2|C;GENEINFO=TP53:7157', ['A:1,B:2', 'C']],
+])('ClinVar is recognized by %s, also without CLNDN', async (_, meta, info, diseases) => {
+  const found = await read(`${meta}${key('CLNDISDB', '.')}${key('GENEINFO', '1')}`, info);
+  expect(found).toMatchObject({ CLNDISDB: diseases, GENEINFO_gene: ['TP53'] });
+}); // prettier-ignore
+
+test('where commas separate alleles and bars the diseases of one, both do', async () => {
+  // Keys and values of dbSNP build 155 and of ClinVar of January 2017.
+  const keys = ['CLNVI', 'CLNORIGIN', 'CLNSIG', 'CLNDISDB', 'CLNDN', 'CLNREVSTAT', 'CLNACC', 'CLNHGVS', 'FREQ'];
+  const dbsnp = `##source=dbSNP\n##dbSNP_BUILD_ID=155\n${keys.map((id) => key(id, '.')).join('')}`;
+  const line = 'FREQ=Estonian:0.9998,0.0002|TOMMO:0.9999,.;CLNVI=.,ARUP_Laboratories\\x2c_Molecular:108838|UniProtKB:P42898;CLNORIGIN=.,1;CLNSIG=.,2|2;CLNDISDB=.,MedGen:CN169374|MONDO:1/OMIM:236250;CLNDN=.,not_specified|Homocystinuria;CLNREVSTAT=.,single|mult;CLNACC=.,RCV000261696.8|RCV000534228.8;CLNHGVS=NC_000001.10:g.11850750=,NC_000001.10:g.11850750G>A';
+  expect(await read(dbsnp, line)).toEqual({
+    FREQ: ['Estonian:0.9998,0.0002', 'TOMMO:0.9999,.'],
+    CLNVI: [null, 'ARUP_Laboratories\\x2c_Molecular:108838', 'UniProtKB:P42898'],
+    CLNORIGIN: [null, '1'],
+    CLNSIG: [null, '2', '2'],
+    CLNDISDB: [null, 'MedGen:CN169374', 'MONDO:1/OMIM:236250'],
+    CLNDN: [null, 'not_specified', 'Homocystinuria'],
+    CLNREVSTAT: [null, 'single', 'mult'],
+    CLNACC: [null, 'RCV000261696.8', 'RCV000534228.8'],
+    CLNHGVS: ['NC_000001.10:g.11850750=', 'NC_000001.10:g.11850750G>A'],
+  });
+  const old = `##source=ClinVar and dbSNP\n##dbSNP_BUILD_ID=149\n${key('CLNDBN', '.')}${key('CLNSIG', '.')}${key('GENEINFO', '1')}`;
+  expect(await read(old, 'CLNDBN=Cystic_fibrosis|Modifier\\x2c_of,Cystic_fibrosis;CLNSIG=5|0,5;GENEINFO=CFTR:1080')).toMatchObject({
+    CLNDBN: ['Cystic_fibrosis', 'Modifier\\x2c_of', 'Cystic_fibrosis'],
+    CLNSIG: ['5', '0', '5'],
+    GENEINFO_gene: ['CFTR'],
+  });
+  const asked = { split: { 'info.GENEINFO': '|,' }, known_sources: true };
+  expect(await read(clinvar, 'GENEINFO=A:1,B:2|C:3', asked)).toMatchObject({ GENEINFO: ['A:1', 'B:2', 'C:3'], GENEINFO_gene: ['A', 'B', 'C'] });
+}); // prettier-ignore
+
+test.each([
+  ['VEP', described('CSQ', vepKeys), 'CSQ'],
+  ['VEP', `##VEP="v109" time="2024-01-15"\n${described('CSQ', 'Format: Allele|SYMBOL')}`, 'CSQ'],
+  ['VEP', `##source=gnomAD\n${described('vep', vepKeys)}`, 'vep'],
+  ['VEP', described('ANN', vepKeys), 'ANN'],
+  ['SnpEff', described('ANN', "Functional annotations: 'Allele | Annotation | Gene_Name | Gene_ID' "), 'ANN'],
+  ['SnpEff', `##SnpEffVersion="3.1b"\n${described('EFF', "Predicted effects for this variant.Format: 'Effect ( Effect_Impact | Gene_Name | ERRORS )' ")}`, 'EFF'],
+  ['none', `##VEP=v77\n${described('CSQ', 'Format: Allele|Gene|Feature')}`, null],
+  ['none', described('ANN', 'Format: Allele|SYMBOL'), null],
+])('the genes of %s: %s', async (source, meta, id) => {
+  const { header } = await importSource(`##fileformat=VCFv4.2\n${meta}${columns}`, 'vcf');
+  const part = source === 'VEP' ? 'SYMBOL' : 'Gene_Name';
+  const { meanings } = header as { meanings: unknown };
+  expect(meanings).toEqual(id === null ? [] : [{ id, source, genes: [id, part] }]);
 }); // prettier-ignore
 
 test.each([
   ['dbSNP', `##source=dbSNP\n${key('FREQ', '.')}${key('GENEINFO', '1')}`, 'FREQ=A:0.9,0.1|B:1,0;GENEINFO=TP53:7157', { FREQ: ['A:0.9,0.1', 'B:1,0'], GENEINFO: 'TP53:7157', GENEINFO_gene: ['TP53'] }],
   ['COSMIC', `##source=COSMICv99\n${key('GENE', '1')}`, 'GENE=KRAS_ENST00000311936', { GENE: 'KRAS_ENST00000311936', GENE_gene: ['KRAS'] }],
   ['1000 Genomes', `##source=1000GenomesPhase3Pipeline\n${key('VT', '1')}`, 'VT=SNP,INDEL', { VT: ['SNP', 'INDEL'] }],
+  ['gnomAD', key('nhomalt', 'A') + key('grpmax', 'A') + key('age_hist', 'A', 'Ages; bin edges are: 30|35'), 'age_hist=1|2', { age_hist: ['1', '2'] }],
   ['gnomAD', `##source=gnomAD\n${key('dp_hist', 'A', 'Depth; bin edges are: 0|5|10')}`, 'dp_hist=1|2', { dp_hist: ['1', '2'] }],
   ['none', key('CLNREVSTAT', '.') + key('FREQ', '.'), 'CLNREVSTAT=a,b|c;FREQ=a,b|c', { CLNREVSTAT: ['a', 'b|c'], FREQ: ['a', 'b|c'] }],
 ])('keys of %s', async (_, meta, info, want) => {
