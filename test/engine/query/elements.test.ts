@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
 import { prune } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, engines, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
+import { importSource } from '../../readers/import-source.js';
 import { confirm, explained } from './explained.js';
 
 /* Conditions on one element of a list of objects: `any` in filters, braces in query strings. */
@@ -169,4 +172,92 @@ describe.each(engines)('by %s', (_, threads) => {
     expect(touched([inTranscripts({ not: ['gene', 'TTN'] })])).toBe(1);
     expect(touched([{ not: inTranscripts(['gene', 'TTN']) }])).toBe(2);
   });
+});
+
+/** A dataset of a real file, in two segments. */
+async function fromFile(bench: Bench, path: string): Promise<Dataset> {
+  const { rows, columns: found } = await importSource(readFileSync(path), 'vcf', { name: path });
+  const half = Math.floor(rows.length / 2);
+  return bench.dataset(found, [rows.slice(0, half), rows.slice(half)]);
+} // prettier-ignore
+
+describe.each(engines)('real files, by %s', (_, threads) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+  });
+  afterAll(() => bench.close());
+
+  test('genotypes and depths of one sample, of some sample, and of different ones, as bcftools finds them', async () => {
+    const calls = await fromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
+    const header = gunzipSync(readFileSync('test/fixtures/vcf/hail_100_samples.vcf.gz')).toString();
+    const names = /^#CHROM\t.*$/m.exec(header)![0].split('\t').slice(9);
+    const of = (i: number, ...more: readonly unknown[]) => inSample(['name', names[i]], ...more);
+    const inBraces = (i: number, rest: string) => `sample:{name:"${names[i]!}" AND ${rest}}`;
+    const asked: Readonly<Record<string, readonly [filters: unknown, query: string]>> = {
+      'GT[0]="1/1"': [[of(0, ['GT', '1/1'])], inBraces(0, 'GT:"1/1"')],
+      'GT[49]="1/1"': [of(49, ['GT', '1/1']), inBraces(49, 'GT:"1/1"')],
+      'GT[99]="0/1"': [[of(99, ['GT__in', ['0/1']])], inBraces(99, 'GT:"0/1"')],
+      'GT[49]="1/1" & FMT/DP[49]>=40': [[of(49, ['GT', '1/1'], ['DP__gte', 40])], inBraces(49, 'GT:"1/1" AND DP:>=40')],
+      'GT[0]="0/1" && GT[1]="1/1"': [[of(0, ['GT', '0/1']), of(1, ['GT', '1/1'])], `${inBraces(0, 'GT:"0/1"')} AND ${inBraces(1, 'GT:"1/1"')}`],
+      'GT[0]="1/1" && GT[1]="1/1"': [{ and: [of(0, ['GT', '1/1']), of(1, ['GT', '1/1'])] }, `+${inBraces(0, 'GT:"1/1"')} +${inBraces(1, 'GT:"1/1"')}`],
+      'GT[0]="mis"': [[of(0, ['GT', './.'])], inBraces(0, 'GT:"./."')],
+      'GT="1/1" & FMT/DP>=60': [[inSample(['GT', '1/1'], ['DP__gte', 60])], 'sample:{GT:"1/1" AND DP:[60 TO *]}'],
+      'GT="1/1" && FMT/DP>=60': [[['sample.GT', '1/1'], ['sample.DP__gte', 60]], 'sample.GT:"1/1" AND sample.DP:>=60'],
+      'GT="1/1" & FMT/GQ<30': [[inSample({ and: [['GT', '1/1'], { not: ['GQ__gte', 30] }] })], 'sample:{GT:"1/1" AND NOT GQ:>=30}'],
+      'N_PASS(GT="1/1" & FMT/DP>=60)=0': [[{ not: inSample(['GT', '1/1'], ['DP__gte', 60]) }], 'NOT sample:{GT:"1/1" AND DP:>=60}'],
+      'N_PASS(GT="1/1")=0': [[{ not: [inSample(['GT', '1/1'])] }], '-sample:{GT:"1/1"}'],
+      'GT[2]="0/1" & FMT/DP[2]<30 || GT[3]="1/1"': [[{ or: [of(2, ['GT', '0/1'], ['DP__lt', 30]), of(3, ['GT', '1/1'])] }], `${inBraces(2, 'GT:"0/1" AND DP:<30')} OR ${inBraces(3, 'GT:"1/1"')}`],
+    };
+    const truth = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8').trim().split('\n').map((line) => line.split('\t')); // prettier-ignore
+    expect(truth.map(([expression]) => expression).sort()).toEqual(Object.keys(asked).sort());
+    const positions = async (body: object): Promise<string> => {
+      const { results } = await runQuery(bench.engine, calls.snapshot, calls.fields, parseQuery({ ...body, limit: 1000, ordering: ['genomic_coordinates.start'] }, calls.fields));
+      return (JSON.parse(results) as readonly { genomic_coordinates: { start: number } }[]).map((one) => one.genomic_coordinates.start).join(',');
+    };
+    for (const [expression = '', wanted] of truth) {
+      const [filters, query] = asked[expression]!;
+      expect([expression, await positions({ filters })]).toEqual([expression, wanted]);
+      expect([query, await positions({ query })]).toEqual([query, wanted]);
+    }
+  }); // prettier-ignore
+
+  test('the gene and the consequence of one transcript, with facets, and never those of different ones', async () => {
+    const path = 'test/fixtures/vcf/vep_csq_split.vcf.gz';
+    const made = await fromFile(bench, path);
+    const text = gunzipSync(readFileSync(path)).toString();
+    const parts = /Format: ([^"]*)"/.exec(text)![1]!.split('|');
+    const part = (name: string): number => parts.indexOf(name);
+    // One record for each alternate allele; a transcript has its own consequences, joined with &.
+    const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).flatMap((line) => {
+      const [, start, , , alternate = '', , , info = ''] = line.split('\t');
+      const csq = /(?:^|;)CSQ=([^;]*)/.exec(info)?.[1]?.split(',').map((one) => one.split('|')) ?? [];
+      const transcripts = csq.map((one) => ({ gene: one[part('SYMBOL')]!, consequences: one[part('Consequence')]!.split('&'), biotype: one[part('BIOTYPE')]! }));
+      return alternate.split(',').map(() => ({ start: Number(start), transcripts }));
+    });
+    type Transcript = (typeof records)[number]['transcripts'][number];
+    const inCsq = (...filters: readonly unknown[]) => ({ any: { path: 'info.CSQ', filters } });
+    const cases: readonly (readonly [unknown, string | null, (all: readonly Transcript[]) => boolean])[] = [
+      [[inCsq(['SYMBOL', 'WASH7P'], ['Consequence', 'downstream_gene_variant'])], 'info.CSQ:{SYMBOL:WASH7P AND Consequence:downstream_gene_variant}', (all) => all.some((one) => one.gene === 'WASH7P' && one.consequences.includes('downstream_gene_variant'))],
+      [[['info.CSQ.SYMBOL', 'WASH7P'], ['info.CSQ.Consequence', 'downstream_gene_variant']], 'info.CSQ.SYMBOL:WASH7P AND info.CSQ.Consequence:downstream_gene_variant', (all) => all.some((one) => one.gene === 'WASH7P') && all.some((one) => one.consequences.includes('downstream_gene_variant'))],
+      [[inCsq(['Consequence', 'missense_variant'], { not: ['BIOTYPE', 'protein_coding'] })], 'info.CSQ:{Consequence:missense_variant AND NOT BIOTYPE:protein_coding}', (all) => all.some((one) => one.consequences.includes('missense_variant') && one.biotype !== 'protein_coding')],
+      [[inCsq(['Consequence', 'intron_variant'], ['Consequence', 'non_coding_transcript_variant'])], 'info.CSQ:{Consequence:intron_variant AND Consequence:non_coding_transcript_variant}', (all) => all.some((one) => one.consequences.includes('intron_variant') && one.consequences.includes('non_coding_transcript_variant'))],
+      [[inCsq(['Consequence__length__gte', 2], ['BIOTYPE', 'protein_coding'])], null, (all) => all.some((one) => one.consequences.length > 1 && one.biotype === 'protein_coding')],
+      [[{ not: inCsq({ not: ['BIOTYPE', 'protein_coding'] }) }], 'NOT info.CSQ:{NOT BIOTYPE:protein_coding}', (all) => all.every((one) => one.biotype === 'protein_coding')],
+    ];
+    for (const [filters, query, isWanted] of cases) {
+      const wanted = records.filter(({ transcripts }) => isWanted(transcripts));
+      const counts = new Map<string, number>();
+      for (const { transcripts } of wanted)
+        for (const gene of new Set(transcripts.map(({ gene }) => gene).filter((gene) => gene !== ''))) counts.set(gene, (counts.get(gene) ?? 0) + 1);
+      for (const body of [{ filters }, ...(query === null ? [] : [{ query }])]) {
+        const request = parseQuery({ ...body, limit: 0, facets: { 'info.CSQ.SYMBOL': { limit: 0 } } }, made.fields);
+        const { total, facets } = await runQuery(bench.engine, made.snapshot, made.fields, request);
+        expect([body, total]).toEqual([body, wanted.length]);
+        expect(new Map((JSON.parse(facets!) as Record<string, [string, number][]>)['info.CSQ.SYMBOL'])).toEqual(counts);
+      }
+    }
+    const apart = records.filter(({ transcripts }) => cases[1]![2](transcripts)).length;
+    expect(apart).toBeGreaterThan(records.filter(({ transcripts }) => cases[0]![2](transcripts)).length);
+  }); // prettier-ignore
 });
