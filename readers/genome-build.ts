@@ -1,4 +1,5 @@
 import { invalid } from '../engine/core/errors.js';
+import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../engine/core/build-names.js';
 import { genomeBuilds, type GenomeBuild } from '../engine/core/types.js';
 
 /** Names of the chromosomes in the order of `lengths`. */
@@ -127,11 +128,10 @@ function shown(all: readonly string[]): string {
 /** Parses `reader_params.genome_build`; undefined when it is missing. Throws `invalid` for other builds. */
 export function buildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const text = String(value).toUpperCase();
-  const found = genomeBuilds.find((build) => build.toUpperCase() === text);
+  const found = genomeBuildNamed(value);
   if (found !== undefined) return found;
   throw invalid(
     'reader_params',
-    `genome_build: expected one of ${genomeBuilds.join(', ')}, found "${String(value).slice(0, 40)}"`,
+    `genome_build: expected ${knownBuilds}, found "${String(value).slice(0, 40)}".${suggestedBuild(value)}`,
   );
 }

@@ -1,6 +1,6 @@
 import type { DatasetField } from '../core/dataset-field.js';
 import { invalid } from '../core/errors.js';
-import { readEntities, type AskedEntity } from '../query/request/entities.js';
+import { readEntities, type AskedEntity, type GeneNames } from '../query/request/entities.js';
 import { uncataloguedField, type FieldIndex } from '../query/request/fields.js';
 import { and, node } from '../query/predicate/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
@@ -35,7 +35,7 @@ const index: FieldIndex = {
 };
 
 /** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */
-export function parseSearch(body: unknown): SearchRequest {
+export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   const request = parseDocumentQuery(body, index);
   const given = (body ?? {}) as Readonly<Record<string, unknown>>;
   const isAll = flag('include_all_subjects', given);
@@ -43,7 +43,7 @@ export function parseSearch(body: unknown): SearchRequest {
     ...request,
     vaultScope: choice('vault_scope', given, ['all', 'any', 'access']),
     includeVaults: flag('include_vaults', given),
-    entities: readEntities(given['entities']),
+    entities: readEntities(given['entities'], genes),
     entitiesMatch: choice('entities_match', given, ['any', 'all']),
     includeSubjects: isAll ? 'all' : flag('include_subjects', given) ? 'some' : 'none',
   };

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { gunzipSync } from 'node:zlib';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { urlVariable } from '../../cli/remote.js';
 import { settings } from '../../engine/core/config.js';
@@ -110,6 +111,63 @@ afterAll(async () => {
   for (const interpreter of interpreters.values()) interpreter.stop();
   await server.close();
   rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the bundled dataset', () => {
+  /** What each record is about, from the lines of the file. */
+  const wanted = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
+    .toString()
+    .split(/\r?\n/)
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .flatMap((line) => {
+      const [chromosome, position, , reference = '', alternate = '', , , info = ''] = line.split('\t');
+      const value = (key: string) => new RegExp(`(?:^|;)${key}=([^;]*)`).exec(info)?.[1];
+      const genes = value('GENEINFO')?.split('|').map((one) => one.split(':')[0]) ?? [];
+      const record = { chromosome, start: Number(position), reference, genes, rs: value('RS'), diseases: value('CLNDN')?.split('|') ?? [] };
+      return alternate.split(',').map((allele) => ({ ...record, allele }));
+    }); // prettier-ignore
+  type Wanted = (typeof wanted)[number];
+
+  const ask = async (entities: unknown): Promise<readonly [number, ReadonlyMap<string, number>]> => {
+    const body = { entities, facets: { 'info.CLNDN': { limit: 0 } }, limit: 0 };
+    const { status, json, text } = await client.post(`/v2/datasets/${bundled}/data`, body);
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    const facet = (json['facets'] as Record<string, [string, number][]>)['info.CLNDN']!;
+    return [Number(json['total']), new Map(facet)];
+  }; // prettier-ignore
+  const isIn = (from: number, to: number) => ({ chromosome, start, reference }: Wanted) =>
+    chromosome === '13' && start <= to && start + reference.length > from; // prettier-ignore
+  const brca2 = ({ genes }: Wanted) => genes.includes('BRCA2');
+
+  test.each<[unknown, (record: Wanted) => boolean]>([
+    [['gene', 'BRCA2'], brca2],
+    [['gene', 'FANCD1'], brca2],
+    [['variant', 'brca2'], brca2],
+    [['gene', ['TP53', 'MLH1']], ({ genes }) => genes.includes('TP53') || genes.includes('MLH1')],
+    [['genomic_region', '13:32315086-32400268'], isIn(32315086, 32400268)],
+    [['gene', 'chr13:32,315,086-32,330,000'], isIn(32315086, 32330000)],
+  ])('answers %j, and the facet of diseases shows each of them', async (pair, isWanted) => {
+    const records = wanted.filter(isWanted);
+    const diseases = new Map<string, number>();
+    for (const record of records)
+      for (const name of new Set(record.diseases)) diseases.set(name, (diseases.get(name) ?? 0) + 1);
+    expect(records.length).toBeGreaterThan(0);
+    expect(await ask([pair])).toEqual([records.length, diseases]);
+  }); // prettier-ignore
+
+  test('answers variants and rs ids in every notation', async () => {
+    const one = wanted.find((record) => brca2(record) && record.rs !== undefined && /^[ACGT]$/.test(record.reference) && /^[ACGT]$/.test(record.allele))!;
+    const same = wanted.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === one.start && reference === one.reference && allele === one.allele);
+    const { start, reference, allele } = one;
+    for (const name of [`13-${start}-${reference}-${allele}`, `chr13:${start}:${reference}:${allele}`, `13:g.${start}${reference}>${allele}`, `hg38-13-${start}-${reference}-${allele}`, `GRCH38-13-${start}-${start}-${allele}`])
+      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, same.length]);
+    const known = wanted.filter(({ rs }) => rs?.split('|').includes(one.rs!));
+    expect((await ask([['variant', `rs${one.rs!}`]]))[0]).toBe(known.length);
+    expect((await ask([['variant', `hg19-13-${start}-${reference}-${allele}`]]))[0]).toBe(0);
+    const query = { entities: [['genomic_region', 'GRCh37:13:1-100']], explain: true };
+    const { json } = await client.post(`/v2/datasets/${bundled}/data`, query);
+    expect(json).toMatchObject({ total: 0, explain: { causes: [{ cause: 'wrong_build', values: ['GRCh38'] }] } });
+  }); // prettier-ignore
 });
 
 for (const file of documents) {

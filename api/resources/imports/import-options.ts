@@ -1,5 +1,6 @@
 import type { CommitMode } from '../../../engine/catalog/commits.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
+import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../../engine/core/build-names.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
@@ -78,9 +79,7 @@ export function checkTargetFields(
 export function readGenomeBuild(form: Form, key: string): string | undefined {
   const build = form.text(key);
   if (build === undefined || build === '') return undefined;
-  const builds = new Map([
-    ['GRCH37', 'GRCh37'],
-    ['GRCH38', 'GRCh38'],
-  ]);
-  return builds.get(build.toUpperCase()) ?? form.fail(key, 'Must be GRCh37 or GRCh38.');
+  return (
+    genomeBuildNamed(build) ?? form.fail(key, `Must be ${knownBuilds}.${suggestedBuild(build)}`)
+  );
 }

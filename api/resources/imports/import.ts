@@ -1,5 +1,5 @@
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
-import type { JsonObject } from '../../../engine/core/types.js';
+import { genomeBuilds, type JsonObject } from '../../../engine/core/types.js';
 import type { Form } from '../../http/form.js';
 import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
 import {
@@ -142,7 +142,11 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
     include_errors: { ...written, type: boolean, example: false },
-    genome_build: { ...written, type: readBy(nullableText, readGenomeBuild), example: 'GRCh38' },
+    genome_build: {
+      ...written,
+      type: readBy(nullable(oneOf(...genomeBuilds)), readGenomeBuild),
+      example: 'GRCh38',
+    },
     priority: {
       ...written,
       type: priority,

@@ -1,3 +1,4 @@
+import { genomeBuilds } from '../../../engine/core/types.js';
 import { annotatorParams } from '../imports/import-params.js';
 import {
   anything,
@@ -22,7 +23,7 @@ import {
 export const explainKey =
   'true: the answer has an explanation of what each condition matches and why the page is empty.';
 
-const genomeBuild = oneOf('GRCh37', 'GRCh38');
+const genomeBuild = oneOf(...genomeBuilds);
 
 const queryKeys: Readonly<Record<string, Property>> = {
   filters: {

@@ -1,6 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { AppError } from '../../../engine/core/errors.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
@@ -16,7 +17,7 @@ export async function searchAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const asked = parseSearch(body);
+  const asked = parseSearch(body, await genesForQuery(body));
   const among =
     asked.entities.length > 0 ? await withEntities(context, caller, asked, signal) : null;
   const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);

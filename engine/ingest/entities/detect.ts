@@ -40,11 +40,14 @@ export function mayHoldIds(name: string): boolean {
 /** Returns the number of values that match a type, or null when they are too few for a field of that type. */
 type Kind = (values: readonly string[], words: readonly string[], genes: Genes) => number | null;
 
+const variantPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+-\S+$/i;
+const regionPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+$/i;
+
 // Choice: the thresholds were set on sample files of every format; test/engine/ingest/entities/decisions.txt lists the results.
 const kinds: Readonly<Record<EntityType, Kind>> = {
   // Samples truncate long alleles, so the allele is not checked. Queries do not accept rs ids and HGVS as variants.
-  variant: (values) => share(values, 0.9, (value) => /^GRCH3[78]-\S+-\d+-\d+-\S+$/i.test(value)),
-  genomic_region: (values) => share(values, 0.9, (value) => /^GRCH3[78]-\S+-\d+-\d+$/i.test(value)),
+  variant: (values) => share(values, 0.9, (value) => variantPattern.test(value)),
+  genomic_region: (values) => share(values, 0.9, (value) => regionPattern.test(value)),
   gene: geneKind,
   // PubMed ids are plain numbers, so the field's name or a prefix has to say what they are.
   literature: (values, words) =>

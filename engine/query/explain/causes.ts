@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.js';
+import { genomeBuilds } from '../../core/types.js';
 import { blame, distinctFields, replaced, type Blame } from './blame.js';
 import { causeAt, impossible, recordCount, type Cause } from './cause.js';
 import { countMatches, type Clash } from './count-matches.js';
@@ -14,6 +15,7 @@ import {
 } from './nearest.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { Explaining } from './tree.js';
+import { fieldRef } from '../request/fields.js';
 import { all, not, node, type Predicate } from '../predicate/predicate.js';
 
 /** The records to search for causes, and how statements run. */
@@ -82,7 +84,7 @@ async function search(
   for (const leaf of empty) {
     if (explained.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
       continue;
-    found.push(...(await nearest(scope, leaf)));
+    found.push(...((await ofOtherBuild(scope, leaf, explaining)) ?? (await nearest(scope, leaf))));
   }
   for (const node of blamed.excluding)
     found.push(causeAt(node, 'excludes_all', 'Every record satisfies the negated condition.'));
@@ -124,6 +126,35 @@ async function guessed(scope: CauseScope, guess: Guess, matches: number): Promis
     ...(instead !== null && { instead }),
     ...(values.length > 0 && { values }),
   };
+}
+
+/** The cause of a place in a build that no record has; undefined for other conditions. */
+async function ofOtherBuild(
+  scope: CauseScope,
+  leaf: ExplainLeaf,
+  { index }: Explaining,
+): Promise<readonly Cause[] | undefined> {
+  const row = index.find('genomic_coordinates.build');
+  const asked = leaf.source.kind === 'entity' ? [...new Set(buildsIn(leaf.predicate))] : [];
+  if (row?.dataType !== 'string' || asked.length === 0) return undefined;
+  const field = fieldRef(row);
+  const isAsked = node({ kind: 'in', field, values: asked, ignoreCase: true });
+  const has = (scoped: Predicate) => frequentStrings(scope.begin, field, scoped, scope.rows);
+  const values = await has(not(node({ kind: 'missing', field })));
+  if (values.length === 0 || (await has(isAsked)).length > 0) return undefined;
+  const hint = `The records are of ${values.join(', ')}, and this asks for ${asked.join(', ')}.`;
+  return [{ ...causeAt(leaf, 'wrong_build', hint), values }];
+}
+
+/** The builds of the places that a condition asks for, in upper case. */
+function buildsIn(predicate: Predicate): readonly string[] {
+  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(buildsIn);
+  if (predicate.kind === 'overlap') return predicate.build === null ? [] : [predicate.build];
+  if (predicate.kind !== 'in') return [];
+  const builds = genomeBuilds.map((one) => one.toUpperCase());
+  return predicate.values.flatMap((value) =>
+    builds.filter((build) => value === build || String(value).startsWith(`${build}-`)),
+  );
 }
 
 /** The cause of a condition without a confirmed guess: the nearest stored values, or that there are none. */

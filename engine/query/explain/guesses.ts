@@ -1,3 +1,4 @@
+import { genomeBuilds } from '../../core/types.js';
 import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import {
@@ -29,7 +30,9 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
       text: null,
       predicate: predicate.item,
     });
-  if (source.kind === 'build') add('wrong_build', buildReason, otherBuild(leaf, source.value));
+  if (source.kind === 'build')
+    for (const step of [1, 2] as const)
+      add('wrong_build', buildReason, otherBuild(leaf, swappedBuild(source.value, step)));
   if (source.kind === 'entity' && source.type === 'gene')
     add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
@@ -74,8 +77,9 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
   const build = 'The genome build has another name';
   const position = 'Positions are counted from another number';
   return [
-    { cause: 'wrong_build', because: buildReason, change: swappedBuild },
-    { cause: 'build_name', because: build, change: (text) => buildNames.get(text.toLowerCase()) },
+    { cause: 'wrong_build', because: buildReason, change: (text) => swappedBuild(text, 1) },
+    { cause: 'wrong_build', because: buildReason, change: (text) => swappedBuild(text, 2) },
+    { cause: 'build_name', because: build, change: (text) => buildAliases.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
     { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
@@ -95,30 +99,47 @@ function different(change: Change): Change {
   };
 }
 
-function swappedBuild(text: string): string | undefined {
-  const match = /^(GRCh)?3([78])(?=$|-)|^hg(19|38)(?=$|-)/i.exec(text);
-  if (!match) return undefined;
-  const isOld = match[2] === '7' || match[3] === '19';
-  const rest = text.slice(match[0].length);
-  if (match[3] !== undefined) return `hg${isOld ? '38' : '19'}${rest}`;
-  return `${match[1] ?? ''}3${isOld ? '8' : '7'}${rest}`;
-}
+/** The builds in which coordinates may be meant, by the names that one system gives them. */
+const buildSystems: readonly (readonly string[])[] = [
+  genomeBuilds,
+  ['hg19', 'hg38', 'hs1'],
+  ['37', '38'],
+];
 
-const buildNames: ReadonlyMap<string, string> = new Map([
+/** The text with another build: the next of the same system, or the one behind it. */
+function swappedBuild(text: string, step: 1 | 2): string | undefined {
+  for (const names of buildSystems) {
+    const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
+    if (at < 0 || step >= names.length) continue;
+    const own = text.slice(0, names[at]!.length);
+    const rest = text.slice(own.length);
+    if (rest !== '' && !rest.startsWith('-') && !(rest.startsWith(':') && names.length > 2)) continue;
+    const other = names[(at + step) % names.length]!;
+    return `${own === own.toUpperCase() ? other.toUpperCase() : other}${rest}`;
+  }
+  return undefined;
+} // prettier-ignore
+
+const buildAliases: ReadonlyMap<string, string> = new Map([
   ['hg19', 'GRCh37'],
   ['hg38', 'GRCh38'],
+  ['hs1', 'T2T-CHM13'],
   ['grch37', 'hg19'],
   ['grch38', 'hg38'],
+  ['t2t-chm13', 'hs1'],
 ]);
+
+const withChrPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?chr(?=[0-9XYMU])(.+)$/isu;
+const plainPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu;
 
 /** `chr12`, `chr12:5-7`, `chr12-5-A-T`. */
 function withoutChr(text: string): string | undefined {
-  const match = /^(GRCh3[78]-)?chr(?=[0-9XYMU])(.+)$/isu.exec(text);
+  const match = withChrPattern.exec(text);
   return match ? `${match[1] ?? ''}${match[2]!}` : undefined;
 }
 
 function withChr(text: string): string | undefined {
-  const match = /^(GRCh3[78]-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu.exec(text);
+  const match = plainPattern.exec(text);
   return match ? `${match[1] ?? ''}chr${match[2]!}${match[3] ?? ''}` : undefined;
 }
 
@@ -129,8 +150,7 @@ function mitochondrion(text: string): string | undefined {
   return match[1] === undefined ? `chr${other}` : other;
 }
 
-function otherBuild(leaf: ExplainLeaf, build: string): Reworded | undefined {
-  const other = swappedBuild(build);
+function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | undefined {
   const swap = (predicate: Predicate): Predicate => {
     if (predicate.kind === 'or') return or(predicate.items.map(swap));
     return predicate.kind === 'in' ? node({ ...predicate, values: [other!.toUpperCase()] }) : predicate;

@@ -37,7 +37,7 @@ function plus(by: bigint): Change {
 }
 
 const positionPattern =
-  /^((?:GRCh3[78]-)?[^-:]+[-:])(\d{1,15})(?:(-)(\d{1,15}))?((?:-[^-\d][^-]*)*)$/i;
+  /^((?:(?:GRCh3[78]|T2T-CHM13)[-:])?[^-:]+[-:])(\d{1,15})(?:(-)(\d{1,15}))?((?:-[^-\d][^-]*)*)$/i;
 
 /** Shifts the start, and with `isBoth` the stop, of a region or variant: `GRCH37-13-32890598-32890599-C` or `13:32890598`. */
 export function shiftedText(text: string, by: bigint, isBoth: boolean): string | undefined {

@@ -1,10 +1,12 @@
 import { budgets } from '../../core/budgets.js';
-import type { EntityType } from '../../core/types.js';
-import { fieldRef, type FieldIndex } from './fields.js';
+import { entityTypes, genomeBuilds, type EntityType } from '../../core/types.js';
+import { among, fieldsOf, isOneOf } from './entity-fields.js';
+import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
-import { all, and, node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
-import { scalarOf, textOf } from './values.js';
+import { hasPlaces, overlapping, regionOf, unknownBuild } from './region.js';
+import { textOf } from './values.js';
 
 /** Resolves names of genes. */
 export interface GeneNames {
@@ -54,13 +56,13 @@ export interface AskedEntity {
   readonly values: readonly unknown[];
 }
 
-/** Reads the pairs of `entities` without the fields of a dataset. Throws an `invalid` error that names the pair. */
-export function readEntities(input: unknown): readonly AskedEntity[] {
+/** Reads the pairs of `entities` that are asked of many datasets. Throws an `invalid` error that names the pair if no dataset can answer it. */
+export function readEntities(input: unknown, genes?: GeneNames): readonly AskedEntity[] {
   if (input === undefined || input === null || input === '') return [];
   return pairsOf(input).map((pair, i) => {
     try {
       const [type, values] = readPair(pair);
-      for (const value of values) if (typeof value !== 'object' || value === null) nameOf(value);
+      for (const value of values) kinds[type](value, everyField, { genes });
       return { type, values };
     } catch (error) {
       if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
@@ -68,6 +70,12 @@ export function readEntities(input: unknown): readonly AskedEntity[] {
     }
   });
 }
+
+/** The fields of a dataset that has entities of every type. */
+const everyField = indexFields([
+  ...entityTypes.map((type) => uncataloguedField([type], 'string', { entityType: type })),
+  ...['chromosome', 'start', 'stop'].map((name) => uncataloguedField(['genomic_coordinates', name], 'string')),
+]); // prettier-ignore
 
 /** The pairs of a request, which is a list of pairs or a single pair. */
 function pairsOf(input: unknown): readonly unknown[] {
@@ -107,15 +115,15 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
   gene: (value, fields, names) => {
     const name = nameOf(value);
     const isGene = names.genes?.resolve(name) !== undefined;
-    const notation = isGene ? undefined : genomicNotation(name);
+    const notation = isGene ? undefined : notationOf(name);
     return notation ? noted(notation, fields, names) : ofGene(name, fields, names);
   },
   variant: (value, fields, names) => {
     const name = nameOf(value);
-    const notation = genomicNotation(name);
+    const notation = notationOf(name);
     if (notation?.kind === 'variant') return ofVariant(notation, fields, names, [name]);
     if (notation) return noted(notation, fields, names);
-    if (names.genes?.resolve(name) !== undefined && fieldsOf(fields, 'gene').length > 0)
+    if (names.genes?.resolve(name) !== undefined && fieldsOf(fields, 'gene', 'variant').length > 0)
       return ofGene(name, fields, names);
     return among(fields, 'variant', variantForms(name));
   },
@@ -130,7 +138,7 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
   genomic_region(value, fields, names) {
     if (typeof value !== 'string') return overlapping(regionOf(value), fields);
     const name = nameOf(value);
-    const notation = genomicNotation(name);
+    const notation = notationOf(name);
     if (notation?.kind === 'variant') {
       const stop = notation.start + BigInt(notation.reference.length) - 1n;
       return noted({ ...notation, kind: 'region', stop }, fields, names);
@@ -141,6 +149,20 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
       : ofGene(name, fields, names);
   },
 };
+
+/** Names like those of builds, and what stands behind them. */
+const otherBuilds = /^((?:grc[a-z]?|ncbi|build|hg|hs|b|t2t-?chm|chm|mm|rn)\d[\w.]*)[-:](.+)$/i;
+
+/** Reads a notation of genomics. Throws a problem for one with an unknown build in front. */
+function notationOf(name: string): GenomicNotation | undefined {
+  const notation = genomicNotation(name);
+  if (notation !== undefined) return notation;
+  const [, build, place] = otherBuilds.exec(name) ?? [];
+  const behind = place === undefined ? undefined : genomicNotation(place);
+  if (behind !== undefined && behind.kind !== 'rs' && behind.build === null)
+    throw unknownBuild(build);
+  return undefined;
+}
 
 function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames): Predicate {
   switch (notation.kind) {
@@ -167,6 +189,10 @@ function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames
 /** Matches records of a gene. Choice: a gene asked for as a region or variant is looked for in the fields of genes: coordinates of genes are not known. */
 function ofGene(name: string, fields: FieldIndex, { genes }: EntityNames): Predicate {
   const symbol = genes?.resolve(name);
+  if (fieldsOf(fields, 'gene').length === 0 && hasPlaces(fields))
+    throw new Problem(
+      `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${show(name)} by its positions, as in 13:32315086-32400268`,
+    );
   return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
 }
 
@@ -178,7 +204,7 @@ function ofVariant(
   written: readonly string[],
 ): Predicate {
   const own = build ?? names.build ?? null;
-  const builds = own === null ? ['GRCH37', 'GRCH38'] : [own];
+  const builds = own === null ? genomeBuilds.map((one) => one.toUpperCase()) : [own];
   const stop = start + BigInt(reference.length) - 1n;
   const forms = chromosomesOf(chromosome).flatMap((name) => [
     ...builds.flatMap((one) => variantForms(`${one}-${name}-${start}-${stop}-${alternate}`)),
@@ -219,122 +245,12 @@ function nameOf(value: unknown): string {
   return name;
 }
 
-/** Matches records that have one of these names in a field of the entity type, ignoring case. */
-function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
-  const found = fieldsOf(fields, type);
-  if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
-  return or(found.map((field) => isOneOf(field, names)));
-}
-
-function fieldsOf(fields: FieldIndex, ...types: readonly EntityType[]): readonly FieldRef[] {
-  return fields.rows
-    .filter(({ entityType }) => entityType !== null && types.includes(entityType))
-    .map(fieldRef);
-}
-
-function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
-  const { type } = field;
-  if (type === 'auto' || type === 'object' || type === 'json' || type === 'date') return none;
-  const values = names.flatMap((name) => {
-    try {
-      return scalarOf(type, name) ?? [];
-    } catch (error) {
-      if (error instanceof Problem) return []; // not a value of the field's type, so no record can hold it
-      throw error;
-    }
-  });
-  const distinct = [...new Set(values)];
-  if (distinct.length === 0) return none;
-  const ignoreCase = type === 'string' || type === 'text';
-  return node({ kind: 'in', field, values: distinct, ignoreCase });
-}
+const formPattern = /^(GRCH3[78]|T2T-CHM13)-(?:CHR)?(.+)$/i;
 
 /** The forms in which records may hold the name of a variant: with and without `CHR` before the chromosome. */
 function variantForms(name: string): readonly string[] {
-  const match = /^(GRCH3[78])-(?:CHR)?(.+)$/i.exec(name);
+  const match = formPattern.exec(name);
   if (!match) return [name];
   const [build, rest] = [match[1]!.toUpperCase(), match[2]!.toUpperCase()];
   return [`${build}-${rest}`, `${build}-CHR${rest}`];
-}
-
-/** A genomic region; coordinates are 1-based and inclusive. */
-interface Region {
-  readonly build: string | null;
-  readonly chromosome: string;
-  readonly start: bigint;
-  readonly stop: bigint;
-}
-
-function regionOf(value: unknown): Region {
-  const parts = typeof value === 'string' ? partsOfText(value) : partsOfObject(value);
-  const [start, stop] = [parts.start, parts.stop].map((end) => wholeNumber(end));
-  if (start! > stop!)
-    throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
-  const build = parts.build === null ? null : textOf(parts.build).toUpperCase();
-  if (build !== null && build !== 'GRCH37' && build !== 'GRCH38')
-    throw new Problem(`Expected the build GRCh37 or GRCh38, not ${show(parts.build)}`);
-  const chromosome = textOf(parts.chromosome).replace(/^chr/i, '').toUpperCase();
-  return { build, chromosome, start: start!, stop: stop! };
-}
-
-interface Parts {
-  readonly build: unknown;
-  readonly chromosome: unknown;
-  readonly start: unknown;
-  readonly stop: unknown;
-}
-
-function partsOfText(text: string): Parts {
-  const match = /^([^-]+)-(.+)-(\d+)-(\d+)$/.exec(text.trim());
-  if (!match)
-    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${show(text)}`); // prettier-ignore
-  const [, build, chromosome, start, stop] = match;
-  return { build, chromosome, start, stop };
-}
-
-function partsOfObject(value: unknown): Parts {
-  if (typeof value !== 'object' || value === null)
-    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${show(value)}`); // prettier-ignore
-  const { build = null, chromosome, start, stop } = value as Partial<Parts>;
-  if (chromosome === undefined || start === undefined || stop === undefined)
-    throw new Problem('A region needs chromosome, start and stop');
-  return { build, chromosome, start, stop };
-}
-
-function wholeNumber(value: unknown): bigint {
-  const number = scalarOf('long', value);
-  if (typeof number !== 'bigint' || number < 0n)
-    throw new Problem(`Expected a position, not ${show(value)}`);
-  return number;
-}
-
-/** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
-function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const conditions = fieldsOf(fields, 'genomic_region', 'variant')
-    .filter(({ type }) => type === 'string' || type === 'text')
-    .map((field) => node({ kind: 'overlap', field, ...region }));
-  const coordinates = coordinatesIn(region, fields);
-  if (coordinates) conditions.unshift(coordinates);
-  if (conditions.length === 0) {
-    throw new Problem('The dataset has neither genomic_coordinates nor a field of the entity type genomic_region or variant'); // prettier-ignore
-  }
-  return or(conditions);
-}
-
-function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {
-  const [build, chromosome, start, stop] = ['build', 'chromosome', 'start', 'stop'].map((name) => {
-    const row = fields.find(`genomic_coordinates.${name}`);
-    return row && fieldRef(row);
-  });
-  if (!chromosome || !start || !stop) return undefined;
-  const isBuild =
-    region.build === null || !build
-      ? all
-      : or([node({ kind: 'missing', field: build }), isOneOf(build, [region.build])]);
-  return and([
-    isOneOf(chromosome, [region.chromosome]),
-    node({ kind: 'range', field: start, low: null, high: { value: region.stop, inclusive: true } }),
-    node({ kind: 'range', field: stop, low: { value: region.start, inclusive: true }, high: null }),
-    isBuild,
-  ]);
 }

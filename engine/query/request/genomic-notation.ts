@@ -17,10 +17,10 @@ interface Place {
  * commas.
  */
 const regionPattern =
-  /^(?:(grch3[78]|hg19|hg38)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
+  /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
 /** The same, with a reference and an alternate instead of an end. */
 const variantPattern =
-  /^(?:(grch3[78]|hg19|hg38)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
+  /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
 /** In capitals, the name of a gene may look alike: RS1. */
 const rsPattern = /^(?:rs\d+|[Rr][Ss]\d{3,})$/;
 
@@ -42,10 +42,20 @@ export function genomicNotation(text: string): GenomicNotation | undefined {
   return { kind: 'region', ...placeOf(named, on!, start!), stop: numberOf(stop ?? start!) };
 }
 
+/** The builds by their names and short names. */
+const builds: Readonly<Record<string, string>> = {
+  grch37: 'GRCH37',
+  hg19: 'GRCH37',
+  grch38: 'GRCH38',
+  hg38: 'GRCH38',
+  't2t-chm13': 'T2T-CHM13',
+  chm13: 'T2T-CHM13',
+  hs1: 'T2T-CHM13',
+};
+
 function placeOf(named: string | undefined, on: string, start: string): Place {
-  const isOld = named !== undefined && /37|19/.test(named);
   return {
-    build: named === undefined ? null : isOld ? 'GRCH37' : 'GRCH38',
+    build: named === undefined ? null : builds[named.toLowerCase()]!,
     chromosome: on.toUpperCase(),
     start: numberOf(start),
   };

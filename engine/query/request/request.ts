@@ -1,6 +1,7 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { budgets } from '../../core/budgets.js';
 import { AppError, invalid, type FieldErrors } from '../../core/errors.js';
+import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-names.js';
 import { parseEntities, type GeneNames } from './entities.js';
 import { explainTree, type Explaining } from '../explain/tree.js';
 import { parseFacets, type Facet } from './facets.js';
@@ -318,10 +319,9 @@ function count(key: string, input: unknown, rule: LimitRule): number {
 /** Excludes records of another genome build. Records and datasets without a build are not restricted. */
 function genomeBuild(input: unknown, index: FieldIndex): Predicate {
   if (!isGiven(input)) return all;
-  const build = typeof input === 'string' ? input.toUpperCase() : '';
-  if (build !== 'GRCH37' && build !== 'GRCH38') {
-    throw invalid('genome_build', `Expected GRCh37 or GRCh38, not ${show(input)}`);
-  }
+  const build = genomeBuildNamed(input)?.toUpperCase();
+  if (build === undefined)
+    throw invalid('genome_build', `Expected ${knownBuilds}, not ${show(input)}.${suggestedBuild(input)}`); // prettier-ignore
   const row = index.find('genomic_coordinates.build');
   if (row?.dataType !== 'string') return all;
   const field = fieldRef(row);

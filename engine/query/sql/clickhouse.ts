@@ -98,7 +98,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         /cannot compile re2: [^]*?, error: ([^]*?)(?:\. Look at|$)/.exec(message)?.[1],
       matches: (text, pattern) => `match(${text}, ${pattern})`,
       regionPart: (text, part) =>
-        `regexpExtract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
+        `regexpExtract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
       wholeNumber: (text) => `toInt64OrNull(${text})`,
       number: (text) =>
         `if(match(${text}, ${literal(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,

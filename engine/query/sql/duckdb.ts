@@ -84,7 +84,7 @@ export function duckdb(columns: Columns): Dialect {
     patternProblem: (message) => patternError.exec(message)?.[1],
     matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
     regionPart: (text, part) =>
-      `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
+      `regexp_extract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
     wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
     // The cast reads `1_2` and `inf`, too.
     number: (text) =>

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
+import { buildParam } from '../../../readers/genome-build.js';
 import { commonParameters, readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import type { Reader } from '../../../readers/reader.js';
 
@@ -38,6 +39,8 @@ const recognized = readers.filter(({ recognizes }) => recognizes !== undefined);
  * parameter without effect is an error: it is misspelt, or the file is read by another reader than was thought.
  */
 function checkNames(reader: Reader, params: JsonObject | null, others: readonly Reader[]): void {
+  // Also where the reader has no use for it.
+  buildParam(params?.['genome_build']);
   for (const [name, value] of Object.entries(params ?? {})) {
     const isKnown = [reader, ...others].some(({ parameters }) => Object.hasOwn(parameters, name));
     if (isKnown || Object.hasOwn(commonParameters, name) || value === null) continue;

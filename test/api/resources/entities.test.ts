@@ -73,6 +73,53 @@ describe('a ClinVar file', () => {
   });
 }); // prettier-ignore
 
+describe('a file of T2T-CHM13', () => {
+  test('is imported, found and told as that, whether its header or the request says so', async () => {
+    const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+    const lines = (meta: string) => `##fileformat=VCFv4.2\n${meta}${columns}chr21\t50\t.\tA\tT\t.\t.\t.\n`;
+    const variant = 'T2T-CHM13-21-50-50-T';
+    for (const [meta, more] of [
+      ['##contig=<ID=chr21,length=45090682>\n', {}],
+      ['', { genome_build: 't2t-chm13' }],
+      ['', { reader_params: { genome_build: 'T2T-CHM13' } }],
+    ] as const) {
+      const file = { vault_id: vaultId, object_type: 'file', filename: `${Math.random()}.vcf` };
+      const object = await ann.post('/v2/objects', file);
+      await fetch(String(object.json['upload_url']), { method: 'PUT', body: lines(meta) });
+      const datasetId = await newDataset();
+      const json = await imported({ dataset_id: datasetId, object_id: idOf(object), ...more });
+      const { receipt } = json['metadata'] as { receipt: { sources: object[] } };
+      expect(receipt.sources).toMatchObject([{ genome_build: 'T2T-CHM13' }]);
+      const dataset = await ann.get(`/v2/datasets/${datasetId}`);
+      expect(dataset.json).toMatchObject({ is_genomic: true, genome_builds: ['T2T-CHM13'] });
+      const total = async (query: object) => {
+        const { status, json: page } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
+        return status === 200 ? page['total'] : page;
+      };
+      for (const value of [variant, '21-50-A-T', 'chm13:21-50-A-T', 'hs1-chr21-50-A-T'])
+        expect([value, await total({ entities: [['variant', value]] })]).toEqual([value, 1]);
+      for (const value of ['21:1-100', 'T2T-CHM13:21:1-100', 'T2T-CHM13-chr21-1-100', { build: 'T2T-CHM13', chromosome: '21', start: 1, stop: 100 }])
+        expect([value, await total({ entities: [['genomic_region', value]] })]).toEqual([value, 1]);
+      expect(await total({ entities: [['variant', 'hg38-21-50-A-T']] })).toBe(0);
+      for (const [genome_build, count] of [['T2T-CHM13', 1], ['t2t-chm13', 1], ['GRCh38', 0]] as const)
+        expect([genome_build, await total({ genome_build })]).toEqual([genome_build, count]);
+      const unknown = { genome_build: ['Expected GRCh37, GRCh38 or T2T-CHM13, not "chm13v2.0". Did you mean "T2T-CHM13"?'] };
+      expect(await total({ genome_build: 'chm13v2.0' })).toMatchObject(unknown);
+    }
+    const datasetId = await newDataset();
+    const wrong = { dataset_id: datasetId, data_records: [{ a: 1 }], genome_build: 'hs1' };
+    const { status, json } = await ann.post('/v2/dataset_imports', wrong);
+    expect([status, json]).toEqual([400, { genome_build: ['Must be GRCh37, GRCh38 or T2T-CHM13. Did you mean "T2T-CHM13"?'] }]);
+  });
+
+  test('records of a request have its variants detected', async () => {
+    const datasetId = await newDataset();
+    const data_records = [{ variant: 'T2T-CHM13-7-55-55-T', place: 'T2T-CHM13-7-55-60' }];
+    await imported({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
+    expect(await entities(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
+  });
+}); // prettier-ignore
+
 describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();

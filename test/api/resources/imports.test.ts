@@ -172,6 +172,7 @@ describe('imports', () => {
       [{ records: [{}], annotator_params: { pre_annotation_expression: 'x' } }, 'annotator_params'],
       [{ records: [{}], priority: 'x' }, 'priority'],
       [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
+      [{ object_id: good, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],
     ];
     for (const [body, key] of cases) {
       const { status, json } = await ann.post('/v2/dataset_imports', {

@@ -264,6 +264,50 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
     expect(await namesOf(dee, { entities: [['gene', 'BRCA2']] })).toEqual([]);
   });
 
+  test('places, variants, rs ids and genes in every notation', async () => {
+    const variants = [
+      ['Old', { variant: 'GRCH37-13-32890598-32890599-A', row_id: 'rs80359550', genomic_coordinates: { build: 'GRCh37', chromosome: '13', start: 32890598, stop: 32890599 } }],
+      ['New', { variant: 'GRCH38-13-32316461-32316461-G', gene: 'ERBB2', genomic_coordinates: { build: 'GRCh38', chromosome: '13', start: 32316461, stop: 32316461 } }],
+      ['Newest', { variant: 'T2T-CHM13-13-31533000-31533000-G', row_id: 'rs1;rs42', genomic_coordinates: { build: 'T2T-CHM13', chromosome: '13', start: 31533000, stop: 31533000 } }],
+    ] as const;
+    for (const [filename, record] of variants) {
+      const object = { vault_id: vaultId, object_type: 'dataset', filename, tags: ['notations'] };
+      const id = idOf(await ann.post('/v2/objects', object));
+      const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [record] });
+      await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
+    }
+    const filters = [['tags', 'notations']];
+    for (const [type, value, expected] of [
+      ['genomic_region', '13:31000000-33000000', ['Old', 'New', 'Newest']],
+      ['genomic_region', 'chr13:32,316,000-32,317,000', ['New']],
+      ['genomic_region', 'GRCh37:13:31000000-33000000', ['Old']],
+      ['gene', 'hs1:13:31000000-33000000', ['Newest']],
+      ['genomic_region', { chromosome: 'chr13', start: 32316461, stop: 32316461 }, ['New']],
+      ['variant', '13-32890598-AT-A', ['Old']],
+      ['variant', 'hg38-13-32890598-AT-A', []],
+      ['variant', ['13:32316461:A:G', 'chm13-13-31533000-A-G'], ['New', 'Newest']],
+      ['variant', 'rs80359550', ['Old']],
+      ['genomic_region', 'rs42', ['Newest']],
+      ['genomic_region', 'HER2', ['New']],
+      ['variant', 'ERBB2', ['New']],
+    ] as const)
+      expect([value, await namesOf(ann, { entities: [[type, value]], filters })]).toEqual([value, expected]);
+    // What no dataset can answer is a mistake, not an answer without results.
+    for (const [type, value, message] of [
+      ['genomic_region', 'hg18:13:1-100', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "hg18".'],
+      ['variant', 'GRCh36-13-5-A-G', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "GRCh36".'],
+      ['genomic_region', '13:200-100', 'A region stops behind its start, but 200 comes before 100'],
+      ['genomic_region', 'somewhere', 'Expected a region like'],
+      ['genomic_region', { chromosome: '13', start: 1 }, 'A region needs chromosome, start and stop'],
+      ['gene', '', 'Expected a name'],
+    ] as const) {
+      const { status, json } = await ann.post('/v2/search', { entities: [['gene', 'TP53'], [type, value]] });
+      expect([value, status, json]).toEqual([value, 400, { entities: [expect.stringContaining(message)] }]);
+      expect(String((json['entities'] as string[])[0])).toContain('entities[1]');
+    }
+  }); // prettier-ignore
+
   test('subjects are the samples of the records found, counted and told on request', async () => {
     const entities = [['gene', 'BRCA2']];
     const asked = await find(bob, { entities, include_subjects: true, limit: 0 });

@@ -35,7 +35,7 @@ describe.each(engines)('by %s', (_, threads) => {
   function randomPlace(random: Random): Place {
     const start = 1 + random.below(60);
     return {
-      build: random.pick(['GRCh37', 'GRCH38']),
+      build: random.pick(['GRCh37', 'GRCH38', 'T2T-CHM13']),
       chromosome: random.pick(['1', '7', 'X', 'chr7', 'Chr1']),
       start,
       stop: start + random.below(12),
@@ -54,7 +54,7 @@ describe.each(engines)('by %s', (_, threads) => {
       const variants = more.map((place) => written(place, random.pick(['-A', '-<DEL>', '-G-T'])));
       return {
         places,
-        region: first ? written(first) : random.pick([null, 'none', '7-1-2']),
+        region: first ? written(first) : random.pick([null, 'none', '7-1-2', 'T2T-CHM13-5-9']),
         variants,
       };
     });
@@ -99,6 +99,9 @@ describe.each(engines)('by %s', (_, threads) => {
       { _id: 'b', variant: 'GRCH37-CHR13-32890598-32890599-A', row_id: 'rs803595501', info: { RS: '80359550' }, genomic_coordinates: place('GRCh37', '13', 32890598, 32890599) },
       { _id: 'c', variant: '13-32316461-A-T', info: { dbsnp_id: 42n }, genomic_coordinates: place('GRCh38', '13', 32316470) },
       { _id: 'd', variant: 'GRCH38-MT-100-100-C', gene: 'RS1', genomic_coordinates: place('GRCh38', 'MT', 100) },
+      { _id: 'e', variant: 'T2T-CHM13-21-50-50-T', genomic_coordinates: place('T2T-CHM13', '21', 50) },
+      { _id: 'f', variant: 'T2T-CHM13-CHR21-60-60-T' },
+      { _id: 'g', variant: 'T2T-CHM13-5-9' },
     ] as unknown as readonly TestRow[]; // prettier-ignore
     const entities = { variant: 'variant', gene: 'gene' } as const;
     const genes = {
@@ -132,6 +135,18 @@ describe.each(engines)('by %s', (_, threads) => {
       ['variant', 'M-100-T-C', 'd'],
       ['variant', 'GRCH38-13-32316461-32316461-G', 'a'],
       ['genomic_region', '13-32890598-AT-A', 'b'],
+      // A build whose name has a hyphen.
+      ['variant', '21-50-A-T', 'e'],
+      ['variant', 'chm13:21-50-A-T', 'e'],
+      ['variant', 'HS1-21-50-A-T', 'e'],
+      ['variant', 'hg38-21-50-A-T', ''],
+      ['variant', 't2t-chm13-chr21-50-50-T', 'e'],
+      ['genomic_region', 'T2T-CHM13-21-1-100', 'ef'],
+      ['genomic_region', 'T2T-CHM13:chr21:1-100', 'ef'],
+      ['genomic_region', '21:50-60', 'ef'],
+      ['genomic_region', 'GRCh38:21:1-100', ''],
+      ['genomic_region', { build: 't2t-chm13', chromosome: '21', start: 55, stop: 70 }, 'f'],
+      ['genomic_region', { chromosome: 'CHM13', start: 9, stop: 9 }, 'g'],
       // Ids of dbSNP: in lists, as numbers, never as a part of another one.
       ['variant', 'rs80359550', 'ab'],
       ['gene', 'RS80359550', 'ab'],
@@ -149,6 +164,7 @@ describe.each(engines)('by %s', (_, threads) => {
     });
 
     test('the build of a request is that of places without one', async () => {
+      expect(await found({ entities: ['genomic_region', '21:1-100'], genome_build: 'T2T-CHM13' })).toBe('ef'); // prettier-ignore
       for (const [genome_build, expected] of [['GRCh37', 'b'], ['grch38', ''], [null, 'b']] as const) // prettier-ignore
         expect(await found({ entities: ['variant', '13-32890598-AT-A'], genome_build })).toBe(expected); // prettier-ignore
       const region = { entities: ['genomic_region', '13:1-99999999'] };
@@ -165,10 +181,26 @@ describe.each(engines)('by %s', (_, threads) => {
         }
         return 'accepted';
       };
+      expect(message(['variant', 'UKB:13:100:A:G'])).toBe('accepted');
       expect(message(['genomic_region', '13:200-100'])).toMatch(/200 comes before 100/);
       expect(message(['genomic_region', 'somewhere'])).toMatch(/Expected a region like 7:55000000-56000000/); // prettier-ignore
       expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
       expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
+      // Of genes nothing is known but their names.
+      const places = fieldRows(columns, [], { variant: 'variant' });
+      for (const type of ['gene', 'genomic_region', 'variant'])
+        expect(message([type, 'BRCA2'], places)).toMatch(/where a gene lies is not known: give the region of "BRCA2" by its positions/); // prettier-ignore
+      const builds = 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not';
+      for (const [type, value, meant] of [
+        ['genomic_region', 'hg18:13:100-200', `${builds} "hg18".`],
+        ['variant', 'NCBI36-chr13-100-A-G', `${builds} "NCBI36".`],
+        ['gene', 'b37:13-100-A-G', `${builds} "b37". Did you mean "GRCh37"?`],
+        ['genomic_region', 'GRCm38-13-100-200', `${builds} "GRCm38".`],
+        ['genomic_region', 'hg19-13-100-200', `${builds} "hg19". Did you mean "GRCh37"?`],
+        ['genomic_region', { build: 'GRHc38', chromosome: '13', start: 1, stop: 2 }, `${builds} "GRHc38". Did you mean "GRCh38"?`],
+        ['genomic_region', { build: 'CHM13v2.0', chromosome: '13', start: 1, stop: 2 }, `${builds} "CHM13v2.0". Did you mean "T2T-CHM13"?`],
+      ] as const)
+        expect(message([type, value])).toBe(`${meant} (at entities[0])`); // prettier-ignore
       for (const text of [
         'BRCA2',
         '13',
@@ -177,6 +209,8 @@ describe.each(engines)('by %s', (_, threads) => {
         'rs',
         'rs12x',
         'GRCH37-13-1-2-A',
+        'T2T-CHM13-13-1-2-A',
+        'hg18:13:100',
         '1:2:3',
         'PMID:100',
       ])

@@ -46,7 +46,7 @@ function isNumber(text: string, found: Value): boolean {
 
 function spellingsOf(type: string, name: string): readonly string[] {
   if (type === 'variant') {
-    const [, build, rest] = /^(grch3[78])-(?:chr)?(.+)$/is.exec(name) ?? [];
+    const [, build, rest] = /^(grch3[78]|t2t-chm13)-(?:chr)?(.+)$/is.exec(name) ?? [];
     return build === undefined ? [name] : [`${build}-${rest!}`, `${build}-chr${rest!}`];
   }
   const number = type === 'literature' ? /^(?:pmid:? ?)?(\d+)$/i.exec(name)?.[1] : undefined;
@@ -89,11 +89,13 @@ function overlap(value: unknown, columns: Columns, places: readonly NaiveField[]
   };
 }
 
-const regionText = /^([^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i;
+const regionText = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i;
 const isRegion = (text: string): boolean => regionText.test(text);
 
 function textRegion(text: string, hasAllele: boolean): Region {
-  const match = (hasAllele ? regionText : /^([^-]+)-(?:chr)?(.+)-(\d+)-(\d+)$/i).exec(text);
+  const match = (hasAllele ? regionText : /^(t2t-chm13|[^-]+)-(?:chr)?(.+)-(\d+)-(\d+)$/i).exec(
+    text,
+  );
   if (!match) throw new Refused('no region');
   const [, build, chromosome, start, stop] = match as unknown as [string, string, string, string, string]; // prettier-ignore
   return { build: lower(build), chromosome: lower(chromosome), start: BigInt(start), stop: BigInt(stop) }; // prettier-ignore
@@ -112,6 +114,6 @@ function regionOf(value: unknown): Region {
 
 function checked(region: Region): Region {
   if (region.start > region.stop) throw new Refused('stops before it starts');
-  if (region.build !== null && !['grch37', 'grch38'].includes(region.build)) throw new Refused('no build'); // prettier-ignore
+  if (region.build !== null && !['grch37', 'grch38', 't2t-chm13'].includes(region.build)) throw new Refused('no build'); // prettier-ignore
   return region;
 }

@@ -122,7 +122,7 @@ function isGiven(value: unknown): boolean {
 function buildTest(build: unknown, columns: Columns): Test {
   if (build === undefined || build === null || build === '') return () => true;
   const wanted = lower(build as string);
-  if (wanted !== 'grch37' && wanted !== 'grch38') throw new Refused('no such build');
+  if (!['grch37', 'grch38', 't2t-chm13'].includes(wanted)) throw new Refused('no such build');
   const field = fieldNamed(columns, 'genomic_coordinates.build');
   if (!field) return () => true;
   return (row) => {

@@ -56,7 +56,7 @@ function valueOf(random: Random, each: Column): Value {
 const coordinateValues: Readonly<Record<string, readonly Value[]>> = Object.assign(
   Object.create(null) as object,
   {
-    build: ['GRCh37', 'GRCh38', 'grch37', 'GRCH38', 'hg19'],
+    build: ['GRCh37', 'GRCh38', 'grch37', 'GRCH38', 'hg19', 'T2T-CHM13'],
     chromosome: ['1', '2', 'X', 'x', 'MT', '10', 'GL000220.1'],
     start: [1, 5, 10, 20, 100, 2147483647],
     stop: [1, 5, 10, 20, 100, 99, 2147483647],
@@ -69,7 +69,7 @@ const letters = [
 ]; // prettier-ignore
 const phrases = [
   '', 'BRCA1', 'brca1', 'BRCA2', 'TTN', 'cancer', 'Breast cancer', 'breast-cancer', 'cancer of the breast', 'риск', 'a b2', 'OR', 'true', '1', '12',
-  'GRCH37-1-5-20', 'GRCH38-1-5-20-T', 'grch37-chr2-1-10-A', 'GRCh37-X-100-100-C', 'PMID:100', '100', 'NA12878', 'null', 'a\u0301b', 'STRASSE', 'straße', 'Kelvin', 'x.y', 'ab|c',
+  'GRCH37-1-5-20', 'T2T-CHM13-1-5-20-T', 'T2T-CHM13-7-9', 'GRCH38-1-5-20-T', 'grch37-chr2-1-10-A', 'GRCh37-X-100-100-C', 'PMID:100', '100', 'NA12878', 'null', 'a\u0301b', 'STRASSE', 'straße', 'Kelvin', 'x.y', 'ab|c',
 ]; // prettier-ignore
 const longs = [0n, 1n, -1n, 2n, 3n, 12n, 100n, 9007199254740993n, 9007199254740992n, 9223372036854775807n, -9223372036854775808n]; // prettier-ignore
 const doubles = [0, -0, 1, -1.5, 0.1, 0.3, 2, 12, 1e308, -1e308, 5e-324, 9007199254740992, 9007199254740994, 123456.789, 1e21, 1e-7]; // prettier-ignore

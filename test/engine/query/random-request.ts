@@ -21,7 +21,7 @@ export function randomRequest(random: Random, made: Made): RandomRequest {
   if (asked !== null) body['query'] = queryOf(random, asked);
   if (random.chance(0.15)) body['entities'] = entitiesOf(random, made);
   const hasPlaces = made.columns.some(({ name }) => name === 'genomic_coordinates');
-  if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', '']); // prettier-ignore
+  if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
   if (hasPlaces && random.chance(0.3)) body['filters'] = placeFilter(random);
   if (random.chance(0.4)) Object.assign(body, shapeOf(random, made));
   if (random.chance(0.6)) body['ordering'] = orderingOf(random, made);
@@ -44,12 +44,12 @@ function queryOf(random: Random, asked: Asked): string {
 
 const entityValues: Readonly<Record<string, readonly unknown[]>> = {
   gene: ['BRCA1', 'brca2', ' ttn ', 'cancer', 12],
-  variant: ['GRCh38-1-5-20-T', 'grch38-chr1-5-20-t', 'GRCH37-1-5-20', 'BRCA1'],
+  variant: ['GRCh38-1-5-20-T', 't2t-chm13-chr1-5-20-t', 'grch38-chr1-5-20-t', 'GRCH37-1-5-20', 'BRCA1'],
   literature: [100, '100', 'PMID:100', 'pmid 12', '12'],
   sample: ['NA12878', 'na12878', '1', 'OR', 100],
   dataset: ['1', 'true', 'straße', 'STRASSE'],
   genomic_region: [
-    'GRCH37-1-1-10', 'grch38-chr1-20-20', 'GRCh37-X-50-2147483647', 'GRCh37-2-10-10', 'HG19-1-1-2', 'GRCH37-1-9-3',
+    'GRCH37-1-1-10', 'T2T-CHM13-1-1-10', 'grch38-chr1-20-20', 'GRCh37-X-50-2147483647', 'GRCh37-2-10-10', 'HG19-1-1-2', 'GRCH37-1-9-3',
     { chromosome: 'chr1', start: 1, stop: 100 }, { build: 'GRCh38', chromosome: 2, start: '1', stop: 5 }, { build: null, chromosome: 'x', start: 1, stop: 1000 },
   ],
 }; // prettier-ignore

@@ -6,7 +6,7 @@ import { eachEntry, someOf, stringTest } from './string-test.js';
 
 /**
  * Selects the strings of regions or variants that share a base with a region. They are parsed byte by byte as the regular
- * expression of the SQL dialects parses them, `^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the
+ * expression of the SQL dialects parses them, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the
  * shortest chromosome that lets the rest match, and without `chr` if possible.
  */
 export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
@@ -58,6 +58,7 @@ const newline = 0x0a;
 function overlaps(bytes: Buffer, start: number, end: number, region: Region): boolean {
   let build = start;
   while (build < end && bytes[build] !== dash) build++;
+  if (build - start === 3 && namesT2t(bytes, start, end, region)) build = start + t2t.length;
   if (build === start || build === end) return false;
   const plain = build + 1;
   const short = hasChr(bytes, plain, end) ? plain + 3 : -1;
@@ -80,6 +81,20 @@ function overlaps(bytes: Buffer, start: number, end: number, region: Region): bo
   // Few strings get here.
   if (!equals(bytes, from, behind, region.chromosome)) return false;
   return region.build === undefined || equals(bytes, start, build, region.build);
+}
+
+const t2t = Buffer.from('t2t-chm13');
+
+/** Whether the build is T2T-CHM13, which has a hyphen itself, and not `T2T` of a chromosome whose name begins with `CHM13`. */
+function namesT2t(bytes: Buffer, start: number, end: number, { letters }: Region): boolean {
+  const behind = start + t2t.length;
+  if (behind >= end || bytes[behind] !== dash) return false;
+  for (let i = 0; i < t2t.length; i++) {
+    const byte = bytes[start + i]!;
+    if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== t2t[i]) return false;
+  }
+  if (letters.subarray(0, 5).toString() !== 'chm13') return true;
+  return chromosomeEnd(bytes, behind + 1, end, lastNewline(bytes, behind + 1, end)) >= 0;
 }
 
 /** The largest number of 64 bits. */

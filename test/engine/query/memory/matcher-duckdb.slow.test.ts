@@ -132,19 +132,19 @@ function ofWords(random: Random, field: FieldRef): Predicate {
 
 const strings = ['string', 'strings'].map((name): FieldRef => ({ name, path: [name], type: 'string' })); // prettier-ignore
 
-const regions = ['GRCh37', 'grch38', 'x', 'É', '-', '-', '-', 'chr', 'CHR', 'chr1', '1', '2', '10', 'X', 'a-b', '007', '99999999999999999999', '\n', 'T', '']; // prettier-ignore
+const regions = ['GRCh37', 'grch38', 'T2T', 'CHM13', 'x', 'É', '-', '-', '-', 'chr', 'CHR', 'chr1', '1', '2', '10', 'X', 'a-b', '007', '99999999999999999999', '\n', 'T', '']; // prettier-ignore
 
 function regionText(random: Random): string {
   const number = (): string => random.pick(['1', '5', '10', '007', '100', '9223372036854775807', '9223372036854775808']); // prettier-ignore
   const chromosome = random.pick(['', 'chr', 'Chr']) + random.pick(['1', 'X', 'x', 'a-1', 'É', 'chr', '\u212a', '1\n']); // prettier-ignore
   const rest = random.pick(['', '', '-T', '-', '-a\n', '-1-2', '\n', '-1-2-3']);
   if (random.chance(0.3)) return random.list(3 + random.below(8), () => random.pick(regions)).join(''); // prettier-ignore
-  return `${random.pick(['GRCh37', 'grch38', 'É', 'a\n'])}-${chromosome}-${number()}-${number()}${rest}`;
+  return `${random.pick(['GRCh37', 'grch38', 'T2T-CHM13', 't2t', 'É', 'a\n'])}-${chromosome}-${number()}-${number()}${rest}`;
 }
 
 function region(random: Random): Predicate {
   const number = (): bigint => random.pick([0n, 1n, 5n, 10n, 100n, 2n ** 63n - 1n]);
-  const build = random.pick([null, null, 'GRCh37', 'É', 'a\n']);
+  const build = random.pick([null, null, 'GRCh37', 'T2T-CHM13', 't2t', 'É', 'a\n']);
   const chromosome = random.pick(['1', 'X', 'chr', 'a-1', 'É', 'K', '1\n', 'chr1', '-1', '']);
   const field = { name: 'region', path: ['region'], type: 'string' } as const;
   return node({ kind: 'overlap', field, build, chromosome, start: number(), stop: number() });

@@ -1,0 +1,30 @@
+import { didYouMean, suggestionFor, type Synonyms } from './suggestion.js';
+import { genomeBuilds, type GenomeBuild } from './types.js';
+
+/** The genome build with this name, in any letter case; undefined for every other value. */
+export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
+  if (typeof name !== 'string') return undefined;
+  const wanted = name.toUpperCase();
+  return genomeBuilds.find((build) => build.toUpperCase() === wanted);
+}
+
+/** `GRCh37, GRCh38 or T2T-CHM13`. */
+export const knownBuilds = `${genomeBuilds.slice(0, -1).join(', ')} or ${genomeBuilds.at(-1)}`;
+
+/** The sentence that ends a message about an unknown genome build, and names the build that it most likely stands for. */
+export function suggestedBuild(name: unknown): string {
+  if (typeof name !== 'string' && typeof name !== 'number') return '';
+  const found = suggestionFor(String(name), genomeBuilds, synonyms);
+  // A word that differs by a digit means another build, and GRCm38 is one of the mouse.
+  const isOther = /^(?:grch?|ncbi|hg)\d+$|^grcm/i.test(String(name)) && !Object.hasOwn(synonyms, String(name).toLowerCase());
+  return isOther ? '' : didYouMean(found);
+} // prettier-ignore
+
+/** What the builds are called elsewhere. */
+const synonyms: Synonyms = Object.fromEntries(
+  Object.entries({
+    GRCh37: '37 b37 grc37 hg19 hs37 hs37d5 g1kv37 humang1kv37 ncbi37',
+    GRCh38: '38 b38 grc38 hg38 hs38 hs38dh ncbi38',
+    'T2T-CHM13': 'chm13 chm13v1.1 chm13v2 chm13v2.0 hs1 t2t t2tchm13v1.1 t2tchm13v2 t2tchm13v2.0',
+  }).flatMap(([build, names]) => names.split(' ').map((name) => [name, [build]] as const)),
+);

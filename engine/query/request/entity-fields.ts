@@ -1,0 +1,37 @@
+import type { EntityType } from '../../core/types.js';
+import { fieldRef, type FieldIndex } from './fields.js';
+import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { Problem } from './problem.js';
+import { scalarOf } from './values.js';
+
+/** Matches records that have one of these names in a field of the entity type, ignoring case. */
+export function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
+  const found = fieldsOf(fields, type);
+  if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
+  return or(found.map((field) => isOneOf(field, names)));
+}
+
+/** The fields of these entity types. */
+export function fieldsOf(fields: FieldIndex, ...types: readonly EntityType[]): readonly FieldRef[] {
+  return fields.rows
+    .filter(({ entityType }) => entityType !== null && types.includes(entityType))
+    .map(fieldRef);
+}
+
+/** Matches records of which a value of the field is one of these names, ignoring case; none if they are no values of its type. */
+export function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
+  const { type } = field;
+  if (type === 'auto' || type === 'object' || type === 'json' || type === 'date') return none;
+  const values = names.flatMap((name) => {
+    try {
+      return scalarOf(type, name) ?? [];
+    } catch (error) {
+      if (error instanceof Problem) return []; // not a value of the field's type, so no record can hold it
+      throw error;
+    }
+  });
+  const distinct = [...new Set(values)];
+  if (distinct.length === 0) return none;
+  const ignoreCase = type === 'string' || type === 'text';
+  return node({ kind: 'in', field, values: distinct, ignoreCase });
+}

@@ -1,0 +1,101 @@
+import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-names.js';
+import { fieldsOf, isOneOf } from './entity-fields.js';
+import { fieldRef, type FieldIndex } from './fields.js';
+import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
+import { Problem, show } from './problem.js';
+import { scalarOf, textOf } from './values.js';
+
+/** A genomic region; coordinates are 1-based and inclusive. */
+export interface Region {
+  readonly build: string | null;
+  readonly chromosome: string;
+  readonly start: bigint;
+  readonly stop: bigint;
+}
+
+/** Reads `BUILD-CHROMOSOME-START-STOP` or an object with these parts. Throws a problem for anything else. */
+export function regionOf(value: unknown): Region {
+  const parts = typeof value === 'string' ? partsOfText(value) : partsOfObject(value);
+  const [start, stop] = [parts.start, parts.stop].map((end) => wholeNumber(end));
+  if (start! > stop!)
+    throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
+  const build = parts.build === null ? null : genomeBuildNamed(parts.build)?.toUpperCase();
+  if (build === undefined) throw unknownBuild(parts.build);
+  const chromosome = textOf(parts.chromosome).replace(/^chr/i, '').toUpperCase();
+  return { build, chromosome, start: start!, stop: stop! };
+}
+
+/** The problem of a build that is not known. */
+export function unknownBuild(build: unknown): Problem {
+  return new Problem(
+    `Expected the build ${knownBuilds}, not ${show(build)}.${suggestedBuild(build)}`,
+  );
+}
+
+interface Parts {
+  readonly build: unknown;
+  readonly chromosome: unknown;
+  readonly start: unknown;
+  readonly stop: unknown;
+}
+
+function partsOfText(text: string): Parts {
+  const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)$/i.exec(text.trim());
+  if (!match)
+    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${show(text)}`); // prettier-ignore
+  const [, build, chromosome, start, stop] = match;
+  return { build, chromosome, start, stop };
+}
+
+function partsOfObject(value: unknown): Parts {
+  if (typeof value !== 'object' || value === null)
+    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${show(value)}`); // prettier-ignore
+  const { build = null, chromosome, start, stop } = value as Partial<Parts>;
+  if (chromosome === undefined || start === undefined || stop === undefined)
+    throw new Problem('A region needs chromosome, start and stop');
+  return { build, chromosome, start, stop };
+}
+
+function wholeNumber(value: unknown): bigint {
+  const number = scalarOf('long', value);
+  if (typeof number !== 'bigint' || number < 0n)
+    throw new Problem(`Expected a position, not ${show(value)}`);
+  return number;
+}
+
+/** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
+export function overlapping(region: Region, fields: FieldIndex): Predicate {
+  const conditions = fieldsOf(fields, 'genomic_region', 'variant')
+    .filter(({ type }) => type === 'string' || type === 'text')
+    .map((field) => node({ kind: 'overlap', field, ...region }));
+  const coordinates = coordinatesIn(region, fields);
+  if (coordinates) conditions.unshift(coordinates);
+  if (conditions.length === 0) {
+    throw new Problem('The dataset has neither genomic_coordinates nor a field of the entity type genomic_region or variant'); // prettier-ignore
+  }
+  return or(conditions);
+}
+
+/** Whether regions can be looked for. */
+export function hasPlaces(fields: FieldIndex): boolean {
+  const hasCoordinates = fields.find('genomic_coordinates.chromosome') !== undefined;
+  return hasCoordinates || fieldsOf(fields, 'genomic_region', 'variant').length > 0;
+}
+
+function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {
+  const [build, chromosome, start, stop] = ['build', 'chromosome', 'start', 'stop'].map((name) => {
+    const row = fields.find(`genomic_coordinates.${name}`);
+    return row && fieldRef(row);
+  });
+  if (!chromosome || !start || !stop) return undefined;
+  const isBuild =
+    region.build === null || !build
+      ? all
+      : or([node({ kind: 'missing', field: build }), isOneOf(build, [region.build])]);
+  return and([
+    isOneOf(chromosome, [region.chromosome]),
+    node({ kind: 'range', field: start, low: null, high: { value: region.stop, inclusive: true } }),
+    node({ kind: 'range', field: stop, low: { value: region.start, inclusive: true }, high: null }),
+    isBuild,
+  ]);
+}
