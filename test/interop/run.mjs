@@ -8,6 +8,7 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 
 const { query, queryBind } = createRequire(import.meta.url)('chdb');
 const project = process.cwd();
@@ -198,6 +199,29 @@ for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
     });
   });
 }
+
+await check('the example of docs/tables.md counts what is in the file', async () => {
+  const page = await readFile(join(project, 'docs/tables.md'), 'utf8');
+  const [, sql] = /^```sql\n(-- ClickHouse\n[^]*?)^```$/m.exec(page);
+  const name = 'clinvar_grch38.vcf.gz';
+  const file = join(project, 'test/fixtures/vcf', name);
+  const lines = gunzipSync(await readFile(file))
+    .toString()
+    .matchAll(/;CLNVC=([^;\n]+)/g);
+  const wanted = Object.entries(Object.groupBy(lines, ([, kind]) => kind))
+    .map(([kind, all]) => ({ kind, records: all.length }))
+    .toSorted((a, b) => b.records - a.records);
+  assert.ok(wanted.length > 2);
+  const place = /'[^']*<dataset id>'/;
+  assert.match(sql, place);
+  await imported(file, name, async (lake, id) => {
+    const rows = run(sql.replace(place, `'${lake.data.dataset(id)}'`));
+    assert.deepEqual(
+      rows.map(({ kind, records: found }) => ({ kind, records: Number(found) })),
+      wanted,
+    );
+  });
+});
 
 await compareDialects(project, queryBind, check);
 
