@@ -209,10 +209,14 @@ function runtime() {
   if (file && existsSync(file)) {
     // Checked once per installed file: a musl system, say, has the file and cannot run it.
     const stamp = join(root, 'node_modules', '.strandlake-runtime');
-    const known = `${file} ${statSync(file).mtimeMs}`;
+    const known = `${file} ${secondsOf(statSync(file))}`;
     if (read(stamp) === known) return file;
     if (spawnSync(file, ['--version']).status === 0) {
-      writeFileSync(stamp, known);
+      try {
+        writeFileSync(stamp, known);
+      } catch {
+        // Who may not write here, such as the user of a service, checks at each start.
+      }
       return file;
     }
   }
@@ -249,8 +253,8 @@ async function build() {
 function fingerprint() {
   const hash = createHash('sha256');
   const add = (file) => {
-    const { size, mtimeMs } = statSync(file);
-    hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`);
+    const stats = statSync(file);
+    hash.update(`${relative(root, file)} ${stats.size} ${secondsOf(stats)}\n`);
   };
   const walk = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -263,6 +267,11 @@ function fingerprint() {
   for (const file of ['tsconfig.json', 'package.json', 'package-lock.json']) add(join(root, file));
   for (const folder of sourceFolders) if (existsSync(folder)) walk(join(root, folder));
   return hash.digest('hex');
+}
+
+/** The time of a file's last change. Archives and the layers of containers keep whole seconds, and their files have to stay built. */
+function secondsOf({ mtimeMs }) {
+  return Math.floor(mtimeMs / 1000);
 }
 
 /** Runs a program of ours to its end; when it fails, this process ends the same way. */

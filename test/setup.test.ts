@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.js';
@@ -61,6 +61,31 @@ describe('setup', () => {
     expect(setup('build').stderr).toBe('Building …\n');
     expect(builds()).toBe(before + 1);
     expect(existsSync(join(project, 'dist/test/stale.test.js'))).toBe(false);
+  });
+
+  test('does not build again after an archive or a container has cut the times of files to seconds', () => {
+    const sources = ['tsconfig.json', 'package.json', 'package-lock.json', 'cli/strandlake.ts'];
+    const touch = (fraction: number): void => {
+      for (const file of sources) utimesSync(join(project, file), 1e9 + fraction, 1e9 + fraction);
+    };
+    touch(0.75);
+    setup('build');
+    const before = builds();
+    touch(0);
+    expect(setup('build').stderr).toBe('');
+    expect(builds()).toBe(before);
+  });
+
+  test('needs no right to write where all is installed and built', () => {
+    setup('build');
+    const { platform, arch } = process;
+    for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
+      mkdirSync(join(project, 'node_modules', name, 'bin'), { recursive: true });
+      symlinkSync(process.execPath, join(project, 'node_modules', name, 'bin/node'));
+    }
+    // Nobody can write a file of this name, not even the superuser.
+    mkdirSync(join(project, 'node_modules/.strandlake-runtime'));
+    expect(setup('strandlake')).toMatchObject({ status: 0, stderr: '' });
   });
 
   test('a failing build ends the command, keeps its exit code and tries again next time', () => {
