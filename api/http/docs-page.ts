@@ -7,12 +7,17 @@ h2{margin:2rem 0 .3rem}
 details{border:1px solid #8886;border-radius:6px;margin:.35rem 0;padding:.3rem .7rem}
 summary{cursor:pointer}
 code,textarea,pre,input{font:13px/1.45 ui-monospace,monospace}
-b{display:inline-block;width:4.2rem}
+b{display:inline-block;width:4.8rem}
+summary small{margin-left:.8rem}
+button{margin:.5rem 0}
 textarea,pre{width:100%;box-sizing:border-box}
 pre{background:#8882;padding:.6rem;border-radius:6px;max-height:26rem;overflow:auto;white-space:pre-wrap}
 label{display:block;margin:.2rem 0}
+main label{display:grid;grid-template-columns:12rem 1fr;gap:.6rem;align-items:center}
 input{width:60%}
+main input{width:100%;box-sizing:border-box}
 small{opacity:.75}
+@media(max-width:40rem){main label,summary small{display:block;margin-left:0}}
 `;
 
 /** Builds the page with textContent alone, so that no text of an answer becomes markup. */
@@ -63,11 +68,11 @@ function show(doc,path,method,op){
       out.textContent=method.toUpperCase()+' '+url+'\\n'+r.status+' '+r.statusText+'\\n\\n'+shown.slice(0,200000);
     }catch(e){out.textContent=String(e)}
   };
-  return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path})),
-    el('p',{textContent:op.summary}),...inputs.map(x=>x.row),
+  return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path}),el('small',{textContent:op.summary})),
+    ...inputs.map(x=>x.row),
     ...(body?[body,el('pre',{textContent:keys})]:[]),
     ...(file?[el('label',{},el('code',{textContent:'upload_url '}),address),el('label',{},el('code',{textContent:'file (required) '}),file)]:[]),send,out,
-    ...(answer?[el('small',{textContent:'Example of the answer'}),el('pre',{textContent:JSON.stringify(answer.example,null,2)})]:[]));
+    ...(answer?[el('p',{},el('small',{textContent:'Example of the answer'})),el('pre',{textContent:JSON.stringify(answer.example,null,2)})]:[]));
 }
 `;
 
