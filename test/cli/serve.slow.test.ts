@@ -133,45 +133,84 @@ describe('serve', () => {
 });
 
 describe('npm start', () => {
+  /** The time in which everything ends, from the signal on. */
+  const limitMs = 10_000;
+
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s to npm alone ends every process below it, also amid an import and an upload',
+    '%s to npm alone ends every process within ten seconds, amid an import, an upload and queries',
     async (signal) => {
-      const large = join(folder, 'large.vcf');
+      const [base, large] = [join(folder, 'base.vcf'), join(folder, 'large.vcf')];
       const row = (i: number): string => `1\t${i + 1}\trs${i}\tA\tG\t.\tPASS\tDP=${i}\n`;
-      writeFileSync(
-        large,
-        `##fileformat=VCFv4.3\n##contig=<ID=1,length=249250621>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n${Array.from({ length: 400_000 }, (_, i) => row(i)).join('')}`,
-      );
+      const header = `##fileformat=VCFv4.3\n##contig=<ID=1,length=249250621>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
+      const rows = Array.from({ length: 200_000 }, (_, i) => row(i)).join('');
+      writeFileSync(base, header + rows);
+      writeFileSync(large, header + rows.repeat(10));
       const settings = { STRANDLAKE_EXAMPLES: 'off' };
-      const npm = run('npm', ['start', '--', large], `npm ${signal}`, settings);
+      const name = `npm-${signal}`;
+      const npm = run('npm', ['start', '--', base, large], name, settings);
       const [, origin = ''] = await npm.until(/ready at (http:\S+)/);
       const [, token = ''] = await npm.until(/shown this once: ([A-Za-z0-9]{30})\n/);
       const authorization = `Bearer ${token}`;
-      const created = await fetch(`${origin}/v2/objects`, {
-        method: 'POST',
-        headers: { authorization },
-        body: JSON.stringify({ vault_id: 1, object_type: 'file', filename: 'slow', size: 1_000 }),
+      const post = async (path: string, body: object): Promise<string> => {
+        const sent = { method: 'POST', headers: { authorization }, body: JSON.stringify(body) };
+        return (await fetch(origin + path, sent)).text();
+      };
+      const object = { vault_id: 1, object_type: 'file', filename: 'slow', size: 1_000 };
+      const created = JSON.parse(await post('/v2/objects', object)) as { upload_url: string };
+      const stuck = request(created.upload_url, {
+        method: 'PUT',
+        headers: { 'content-length': 1_000 },
       });
-      const { upload_url: url } = (await created.json()) as { upload_url: string };
-      const stuck = request(url, { method: 'PUT', headers: { 'content-length': 1_000 } });
       stuck.on('error', () => undefined).write('half');
-      await npm.until(/large.vcf.* records/);
-      const processes = descendants(npm.child.pid!);
-      expect(processes.length).toBeGreaterThanOrEqual(4); // setup, supervisor, API, worker
+      await npm.until(/\/base: 200,000 records imported/);
+      const facets = { variant: { limit: 10, facets: { 'info.DP': { limit: 10 } } } };
+      const queries = Array.from({ length: 100 }, (_, i) => ({
+        dataset: 'local:user-1:/base',
+        filters: [['info.DP__gte', i]],
+        limit: 0,
+        facets,
+      }));
+      let answered = 0;
+      const batches = [1, 2].map(() =>
+        post('/v2/batch_query', { queries }).then(
+          (text) => (answered += text.includes('"variant"') ? 1 : 0),
+          () => undefined, // the connection was closed
+        ),
+      );
+      await until(async () => {
+        const response = await fetch(`${origin}/v2/tasks?status=running`, {
+          headers: { authorization },
+        });
+        return (await response.text()).includes('datasets.DatasetImport');
+      });
+      const processes = processesOf(npm.child.pid!, join(folder, name));
+      expect(processes.length).toBeGreaterThanOrEqual(5); // npm, setup, supervisor, API, worker
+      const askedAt = performance.now();
       npm.child.kill(signal);
       await until(() => !processes.some(isAlive));
+      await until(() => processesOf(npm.child.pid!, join(folder, name)).length === 0);
+      expect(performance.now() - askedAt).toBeLessThan(limitMs);
+      await Promise.all(batches);
+      expect(answered).toBe(0); // they were running
+      expect(npm.printed()).not.toMatch(/large: [\d,]+ records imported/); // and so was the import
       stuck.destroy();
     },
   );
 });
 
-/** The processes below a process, as `ps` lists them. */
-function descendants(root: number): readonly number[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim();
-  const parents = lines.split('\n').map((line) => line.trim().split(/ +/).map(Number));
+/** The processes below a process, and all that have the data folder in their environment, whatever their parent is by now. */
+function processesOf(root: number, dataFolder: string): readonly number[] {
+  const list = (columns: string): readonly string[] =>
+    execFileSync('ps', ['axeww', '-o', columns], { encoding: 'utf8', maxBuffer: 1 << 28 })
+      .trim()
+      .split('\n');
+  const parents = list('pid=,ppid=').map((line) => line.trim().split(/ +/).map(Number));
   const below = (pid: number): number[] =>
     parents.flatMap(([child = 0, parent]) => (parent === pid ? [child, ...below(child)] : []));
-  return below(root);
+  const marked = list('pid=,command=')
+    .filter((line) => line.includes(`STRANDLAKE_DATA=${dataFolder}`))
+    .map((line) => Number.parseInt(line, 10));
+  return [...new Set([...below(root), ...marked])];
 }
 
 function isAlive(pid: number): boolean {
