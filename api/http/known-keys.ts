@@ -1,6 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { AppError } from '../../engine/core/errors.js';
-import { didYouMean, suggestionFor, type Synonyms } from '../../engine/core/suggestion.js';
+import { didYouMean, KnownNames, type Synonyms } from '../../engine/core/suggestion.js';
 import { accessKey, type AccessRule } from './access.js';
 import { AppContext } from './app-context.js';
 import { isObject } from './form.js';
@@ -110,6 +110,8 @@ class Check {
   readonly #isStrict: boolean;
   readonly #errors = new Map<string, string[]>();
   readonly #ignored: string[] = [];
+  /** Made where a first key is unknown: a body may have tens of thousands of them. */
+  readonly #names = new Map<KeyRules, KnownNames>();
 
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict;
@@ -140,7 +142,9 @@ class Check {
 
   #unknown(key: string, member: unknown, rules: KeyRules, path: Path): void {
     const isGiven = member !== null && member !== undefined;
-    const suggestion = suggestionFor(key, rules.keys.keys(), synonyms);
+    const names = this.#names.get(rules) ?? new KnownNames(rules.keys.keys(), synonyms);
+    this.#names.set(rules, names);
+    const suggestion = names.suggestionFor(key);
     const isRefused = this.#isStrict || (isGiven && (rules.isClosed || suggestion !== undefined));
     if (!isRefused) {
       this.#ignored.push(written([...path, key]));
@@ -150,7 +154,9 @@ class Check {
     const place = path.length === 0 ? 'Unknown key' : `Unknown key ${written([...path, key])}`;
     const fix = suggestion === undefined ? knownKeys(rules) : didYouMean(suggestion);
     const name = String(top).slice(0, 100);
-    this.#errors.set(name, [...(this.#errors.get(name) ?? []), `${place}.${fix}`]);
+    const messages = this.#errors.get(name) ?? [];
+    messages.push(`${place}.${fix}`);
+    this.#errors.set(name, messages);
   }
 
   done(): readonly string[] {

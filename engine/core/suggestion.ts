@@ -1,35 +1,63 @@
 /** What other systems call a thing, to the names that it may have here, the likeliest first. */
 export type Synonyms = Readonly<Record<string, readonly string[]>>;
 
-/**
- * The name that an unknown word most likely stands for: one that differs in letter case, hyphens, underscores or blanks alone,
- * the first known name among its synonyms, or the nearest name within one mistake (two in words of eight letters and more).
- * A mistake is a letter added, left out or replaced, or two neighbours in the wrong order. Undefined if there is no such name.
- */
+interface KnownName {
+  readonly name: string;
+  readonly letters: string;
+  readonly mask: number;
+}
+
+/** The names that are known at one place. Made once for a place where a request may have thousands of unknown words. */
+export class KnownNames {
+  readonly #names: readonly KnownName[];
+  readonly #synonyms: Synonyms;
+
+  constructor(names: Iterable<string>, synonyms: Synonyms = {}) {
+    this.#names = Array.from(names, (name) => {
+      const plain = letters(name);
+      return { name, letters: plain, mask: maskOf(plain) };
+    });
+    this.#synonyms = synonyms;
+  }
+
+  /**
+   * The name that an unknown word most likely stands for: one that differs in letter case, hyphens, underscores or blanks alone,
+   * the first known name among its synonyms, or the nearest name within one mistake (two in words of eight letters and more).
+   * A mistake is a letter added, left out or replaced, or two neighbours in the wrong order. Undefined if there is no such name.
+   */
+  suggestionFor(word: string): string | undefined {
+    if (word === '' || word.length > maxLength) return undefined;
+    const plain = letters(word);
+    const same = this.#names.find((known) => known.letters === plain);
+    if (same !== undefined) return same.name;
+    const meant = Object.hasOwn(this.#synonyms, plain) ? this.#synonyms[plain]! : [];
+    const synonym = meant.find((name) => this.#names.some((known) => known.name === name));
+    if (synonym !== undefined) return synonym;
+    const mask = maskOf(plain);
+    let nearest: string | undefined;
+    let least = Infinity;
+    for (const known of this.#names) {
+      const other = known.letters;
+      const most = Math.min(allowed(Math.max(plain.length, other.length)), least - 1);
+      if (Math.abs(plain.length - other.length) > most) continue;
+      // A mistake takes away one letter and adds one at most.
+      if (bitsIn(mask ^ known.mask) > 2 * most) continue;
+      const mistakes = distance(plain, other);
+      if (mistakes > most) continue;
+      nearest = known.name;
+      least = mistakes;
+    }
+    return nearest;
+  }
+}
+
+/** The suggestion for one unknown word, see `KnownNames.suggestionFor`. */
 export function suggestionFor(
   word: string,
   names: Iterable<string>,
-  synonyms: Synonyms = {},
+  synonyms?: Synonyms,
 ): string | undefined {
-  if (word === '' || word.length > maxLength) return undefined;
-  const known = [...names];
-  const plain = letters(word);
-  const same = known.find((name) => letters(name) === plain);
-  if (same !== undefined) return same;
-  const meant = Object.hasOwn(synonyms, plain) ? synonyms[plain]! : [];
-  const synonym = meant.find((name) => known.includes(name));
-  if (synonym !== undefined) return synonym;
-  let nearest: string | undefined;
-  let least = Infinity;
-  for (const name of known) {
-    const other = letters(name);
-    const most = allowed(Math.max(plain.length, other.length));
-    const mistakes = Math.abs(plain.length - other.length) > most ? Infinity : distance(plain, other); // prettier-ignore
-    if (mistakes > most || mistakes >= least) continue;
-    nearest = name;
-    least = mistakes;
-  }
-  return nearest;
+  return new KnownNames(names, synonyms).suggestionFor(word);
 }
 
 /** The sentence that ends a message about an unknown word; empty without a suggestion. */
@@ -42,6 +70,19 @@ const maxLength = 200;
 
 function letters(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '');
+}
+
+/** A set of letters as 32 bits; different letters may share one. */
+function maskOf(word: string): number {
+  let mask = 0;
+  for (let i = 0; i < word.length; i++) mask |= 1 << (word.charCodeAt(i) & 31);
+  return mask;
+}
+
+function bitsIn(mask: number): number {
+  let count = 0;
+  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
+  return count;
 }
 
 function allowed(length: number): number {

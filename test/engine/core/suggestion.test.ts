@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { suggestionFor } from '../../../engine/core/suggestion.js';
+import { random } from '../../random.js';
+
+const names = [
+  'filters',
+  'fields',
+  'exclude_fields',
+  'limit',
+  'offset',
+  'page',
+  'a',
+  'ab',
+  'gène',
+  'Ω1',
+];
+const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
+
+/** Whether `most` mistakes at most make one word of the other, by trying every one. */
+function isWithin(most: number, a: string, b: string): boolean {
+  if (most < 0) return false;
+  if (a === b) return true;
+  const swapped = a.length > 1 && b.length > 1 && a[0] === b[1] && a[1] === b[0];
+  return (
+    (a[0] === b[0] && a !== '' && isWithin(most, a.slice(1), b.slice(1))) ||
+    (a !== '' && b !== '' && isWithin(most - 1, a.slice(1), b.slice(1))) ||
+    (a !== '' && isWithin(most - 1, a.slice(1), b)) ||
+    (b !== '' && isWithin(most - 1, a, b.slice(1))) ||
+    (swapped && isWithin(most - 1, a.slice(2), b.slice(2)))
+  );
+}
+
+const letters = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]/g, '');
+
+test(`a misspelt word means the nearest name, by a count of all mistakes (seed ${seed})`, () => {
+  const next = random(seed);
+  const below = (end: number): number => Math.floor(next() * end);
+  const pick = <T>(from: readonly T[]): T => from[below(from.length)]!;
+  let meant = 0;
+  for (let i = 0; i < 2_000; i++) {
+    let word: string = pick(names);
+    for (let n = below(4); n > 0; n--) {
+      const at = below(word.length + 1);
+      const letter = pick(alphabet);
+      const [head, tail] = [word.slice(0, at), word.slice(at + 1)];
+      word = pick([head + tail, head + letter + (word[at] ?? '') + tail, head + letter + tail]);
+    }
+    const plain = letters(word);
+    const mistakesOf = (name: string): number => {
+      const other = letters(name);
+      const length = Math.max(plain.length, other.length);
+      const allowed = length >= 8 ? 2 : length >= 4 ? 1 : 0;
+      return [0, 1, 2].find((most) => most <= allowed && isWithin(most, plain, other)) ?? Infinity;
+    };
+    const least = Math.min(...names.map(mistakesOf));
+    const wanted = least === Infinity || word === '' ? undefined : names.find((name) => mistakesOf(name) === least); // prettier-ignore
+    const found = suggestionFor(word, names);
+    expect([word, found]).toEqual([word, wanted]);
+    if (found !== undefined) meant += 1;
+  }
+  expect(meant).toBeGreaterThan(500);
+});
