@@ -1,5 +1,6 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
+import { RecentMap } from '../core/recent-map.js';
 import { advance, replay, snapshotOf, type LogState } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
@@ -19,8 +20,8 @@ const maxEarlier = 64;
 export class SnapshotCache {
   readonly #folder: DataFolder;
   readonly #current = new Map<number, LoadedVersion>();
-  /** By `<dataset> <version>`, in order of use. */
-  readonly #earlier = new Map<string, Snapshot>();
+  /** By `<dataset> <version>`. */
+  readonly #earlier = new RecentMap<string, Snapshot>(maxEarlier);
   /**
    * While an entry is being written: the last version before it. An entry has its name a moment before it is durable, and must not be
    * visible as long as it could be taken back.
@@ -57,10 +58,7 @@ export class SnapshotCache {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     }
     const known = this.#earlier.get(`${datasetId} ${version}`);
-    if (known !== undefined) {
-      this.#addEarlier(known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const state = await replay(this.#folder, datasetId, version);
     const earlier = await snapshotOf(this.#folder, datasetId, state);
     this.#addEarlier(earlier);
@@ -94,12 +92,6 @@ export class SnapshotCache {
   }
 
   #addEarlier(snapshot: Snapshot): void {
-    const key = `${snapshot.datasetId} ${snapshot.version}`;
-    this.#earlier.delete(key);
-    this.#earlier.set(key, snapshot);
-    for (const oldest of this.#earlier.keys()) {
-      if (this.#earlier.size <= maxEarlier) return;
-      this.#earlier.delete(oldest);
-    }
+    this.#earlier.set(`${snapshot.datasetId} ${snapshot.version}`, snapshot);
   }
 }

@@ -1,5 +1,5 @@
 import { ByteCursor, compareBytes } from './bytes.js';
-import { ByteCache } from './byte-cache.js';
+import { RecentMap } from '../core/recent-map.js';
 import { damagedIndex, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
 import type { ColumnSummary } from './column-writer.js';
 import {
@@ -33,12 +33,12 @@ interface Blocks {
 }
 
 const maxDecoded = 128 << 20;
-const tables = new ByteCache<TextTable>(maxDecoded);
-const directories = new ByteCache<Blocks>(maxDecoded);
+const tables = new RecentMap<string, TextTable>(maxDecoded);
+const directories = new RecentMap<string, Blocks>(maxDecoded);
 /** For shared texts: the text of each row, in most columns two bytes per row. */
-const textsOfRows = new ByteCache<Uint16Array | Uint32Array>(64 << 20);
+const textsOfRows = new RecentMap<string, Uint16Array | Uint32Array>(64 << 20);
 /** About a quarter of a byte per posting. */
-const bounds = new ByteCache<Bounds>(32 << 20);
+const bounds = new RecentMap<string, Bounds>(32 << 20);
 
 /** Reads the index of one column of one segment. What cannot be decoded is `damaged`. */
 export class ColumnReader {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
-import { ByteCache } from './byte-cache.js';
+import { RecentMap } from '../core/recent-map.js';
 import { partNames, type ColumnSummary, type IndexPartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
@@ -33,8 +33,8 @@ const pageBytes = 64 << 10;
 const maxPages = 128 << 20;
 const maxSummaries = 16 << 20;
 
-const pages = new ByteCache<Uint8Array>(maxPages);
-const summaries = new ByteCache<TextIndex | null>(maxSummaries);
+const pages = new RecentMap<string, Uint8Array>(maxPages);
+const summaries = new RecentMap<string, TextIndex | null>(maxSummaries);
 let opened = 0;
 
 /** Opens the index in a segment's file; undefined if it has none of the current version. */

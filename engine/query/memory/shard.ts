@@ -3,7 +3,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
-import { Cache } from './cache.js';
+import { RecentMap } from '../../core/recent-map.js';
 import type { MemoryColumn, SegmentView, StringHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadElements, type LoadedElements } from './elements.js';
@@ -41,18 +41,19 @@ const maxFiles = 512;
  * shard, so that nothing is cached twice.
  */
 export class Shard {
-  readonly #cache: Cache;
+  /** Columns, elements and hashes by `keyOf`; `absent` where a segment has none. */
+  readonly #cache: RecentMap<string, unknown>;
   readonly #cacheBytes: number;
   readonly #snapshots = new Map<number, ShardSnapshot>();
   readonly #projections = new Map<number, readonly Projected[]>();
   readonly #dictionaries = new Map<string, GrowingDictionary>();
-  readonly #files = new Map<string, SegmentFile>();
+  readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
   /** The files that may have an open descriptor. */
   readonly #mayBeOpen = new Set<SegmentFile>();
 
   constructor(cacheBytes: number) {
     this.#cacheBytes = cacheBytes;
-    this.#cache = new Cache(cacheBytes);
+    this.#cache = new RecentMap(cacheBytes);
   }
 
   learn(snapshot: ShardSnapshot): void {
@@ -189,7 +190,7 @@ export class Shard {
 
   #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
     const key = keyOf('', scope, field);
-    const known = this.#cache.get<MemoryColumn | 'absent'>(key);
+    const known = this.#cache.get(key) as MemoryColumn | 'absent' | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
     this.#cache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
@@ -206,7 +207,7 @@ export class Shard {
 
   #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
     const key = keyOf('[]', scope, list);
-    const known = this.#cache.get<LoadedElements | 'absent'>(key);
+    const known = this.#cache.get(key) as LoadedElements | 'absent' | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const path = physicalPath(scope.snapshot.columns, list.path);
     const found = path && loadElements(this.#file(scope.segment), path, scope.level);
@@ -232,7 +233,7 @@ export class Shard {
 
   #hashes(scope: Scope, field: FieldRef): StringHashes | undefined {
     const key = keyOf('#', scope, field);
-    const known = this.#cache.get<StringHashes>(key);
+    const known = this.#cache.get(key) as StringHashes | undefined;
     if (known !== undefined) return known;
     const column = this.#column(scope, field);
     if (column?.values.kind !== 'strings') return undefined;
@@ -251,13 +252,7 @@ export class Shard {
     const known = this.#files.get(segment.path);
     const file = known ?? new SegmentFile(segment.path);
     this.#mayBeOpen.add(file);
-    if (known !== undefined) this.#files.delete(segment.path);
-    this.#files.set(segment.path, file);
-    if (this.#files.size > maxFiles) {
-      const [path, oldest] = this.#files.entries().next().value!;
-      oldest.close();
-      this.#files.delete(path);
-    }
+    if (known === undefined) this.#files.set(segment.path, file);
     return file;
   }
 }

@@ -1,5 +1,6 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
+import { RecentMap } from '../../core/recent-map.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 import type { Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -41,9 +42,13 @@ export class Shards {
   readonly #rows: number[];
   /** By the path of a segment's file. */
   readonly #shardOf = new Map<string, number>();
-  readonly #known = new Map<string, KnownSnapshot>();
-  /** The keys of projections, the least recently used first. */
-  readonly #projections = new Map<readonly Projected[], number>();
+  readonly #known = new RecentMap<string, KnownSnapshot>(maxSnapshots, ({ key }) =>
+    this.#tellAll({ kind: 'forget', snapshot: key }),
+  );
+  /** The keys of projections. */
+  readonly #projections = new RecentMap<readonly Projected[], number>(maxProjections, (key) =>
+    this.#tellAll({ kind: 'forget-projection', key }),
+  );
   #opening: Promise<readonly ShardThread[]> | undefined;
   #threads: readonly ShardThread[] = [];
   #isClosed = false;
@@ -68,11 +73,7 @@ export class Shards {
     this.#threads = await this.#opening;
     const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}`;
     const earlier = this.#known.get(name);
-    if (earlier !== undefined) {
-      this.#known.delete(name);
-      this.#known.set(name, earlier);
-      return earlier;
-    }
+    if (earlier !== undefined) return earlier;
     const key = ++this.#lastKey;
     const shardOf = Uint16Array.from(snapshot.segments, ({ rows }, i) =>
       this.#assign(snapshot.files[i + 1]!, rows),
@@ -87,28 +88,16 @@ export class Shards {
     }
     const known = { key, shardOf };
     this.#known.set(name, known);
-    if (this.#known.size > maxSnapshots) {
-      const [oldest, { key: gone }] = this.#known.entries().next().value!;
-      this.#known.delete(oldest);
-      this.#tellAll({ kind: 'forget', snapshot: gone });
-    }
     return known;
   }
 
   /** Makes a projection known to the shards, and returns its key. */
   knowProjection(projection: readonly Projected[]): number {
-    let key = this.#projections.get(projection);
-    if (key === undefined) {
-      key = ++this.#lastKey;
-      this.#tellAll({ kind: 'projection', key, projection });
-    }
-    this.#projections.delete(projection);
+    const known = this.#projections.get(projection);
+    if (known !== undefined) return known;
+    const key = ++this.#lastKey;
+    this.#tellAll({ kind: 'projection', key, projection });
     this.#projections.set(projection, key);
-    if (this.#projections.size > maxProjections) {
-      const [oldest, gone] = this.#projections.entries().next().value!;
-      this.#projections.delete(oldest);
-      this.#tellAll({ kind: 'forget-projection', key: gone });
-    }
     return key;
   }
 
@@ -188,8 +177,8 @@ export class Shards {
 
   #forgetAll(): void {
     if (this.#isClosed) return;
-    const snapshots = [...this.#known.values()].map(({ key }) => key);
-    const projections = [...this.#projections.values()];
+    const snapshots = this.#known.values().map(({ key }) => key);
+    const projections = this.#projections.values();
     this.#known.clear();
     this.#projections.clear();
     // The pool replaces the thread after this event.

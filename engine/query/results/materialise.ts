@@ -117,7 +117,7 @@ export function openSegments({
     },
     // A reader knows the pages of one call; dictionaries are shared by pages.
     cache: {
-      get: <T>(key: string) => entries.get(key) as T | undefined,
+      get: (key) => entries.get(key),
       set: (key, value) => {
         if (key.startsWith('dictionary')) entries.set(key, value);
       },

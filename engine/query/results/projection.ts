@@ -1,4 +1,5 @@
 import type { DatasetField } from '../../core/dataset-field.js';
+import { RecentMap } from '../../core/recent-map.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns } from '../../core/types.js';
 import type { QueryRequest } from '../request/request.js';
@@ -21,15 +22,14 @@ export function project(
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly Projected[] {
   let known = latest.get(columns);
-  if (known?.rows !== rows) latest.set(columns, (known = { rows, projections: new Map() }));
+  if (known?.rows !== rows) {
+    known = { rows, projections: new RecentMap(maxProjections) };
+    latest.set(columns, known);
+  }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
   const projection = known.projections.get(key) ?? newProjection(columns, rows, request);
-  // The least recently used one is dropped.
-  known.projections.delete(key);
   known.projections.set(key, projection);
-  if (known.projections.size > maxProjections)
-    known.projections.delete(known.projections.keys().next().value!);
   return projection;
 }
 
@@ -44,7 +44,7 @@ const latest = new WeakMap<
   Columns,
   {
     readonly rows: readonly DatasetField[];
-    readonly projections: Map<string, readonly Projected[]>;
+    readonly projections: RecentMap<string, readonly Projected[]>;
   }
 >();
 

@@ -9,7 +9,7 @@ import { pageLocations } from './page-locations.js';
 
 /** Keeps unpacked pages and dictionaries for as long as it likes. */
 export interface PageCache {
-  get<T>(key: string): T | undefined;
+  get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
 }
 
@@ -94,7 +94,7 @@ export class RecordReader {
       if (cursor.isLoaded) continue;
       const { leaf, type, number, locations } = cursor;
       const name = `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`;
-      const known = this.#cache.get<LeafPage>(`page ${name} ${number}`);
+      const known = this.#cache.get(`page ${name} ${number}`) as LeafPage | undefined;
       if (known !== undefined) {
         cursor.load(known);
         continue;
@@ -103,7 +103,7 @@ export class RecordReader {
       let dictionary: LeafValues | undefined;
       if (dictionaryOffset !== undefined) {
         const key = `dictionary ${name}`;
-        dictionary = this.#cache.get<LeafValues>(key);
+        dictionary = this.#cache.get(key) as LeafValues | undefined;
         if (dictionary === undefined)
           wanted.push({
             bytes: file.read(dictionaryOffset, dataOffset - dictionaryOffset),

@@ -1,0 +1,70 @@
+/**
+ * A map that evicts the entries used least recently, so that the sum of their sizes stays within a limit. An entry counts as 1, or as
+ * the size that is given with it, its bytes for example.
+ */
+export class RecentMap<K, V> {
+  readonly #entries = new Map<K, Sized<V>>();
+  readonly #limit: number;
+  readonly #evicted: (value: V) => void;
+  #size = 0;
+
+  /** `evicted` is called with each value that leaves because of the limit. */
+  constructor(limit: number, evicted: (value: V) => void = () => undefined) {
+    this.#limit = limit;
+    this.#evicted = evicted;
+  }
+
+  /** The sum of the sizes. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  /** Adds or replaces a value. One that is larger than the limit is not added. */
+  set(key: K, value: V, size = 1): void {
+    this.delete(key);
+    if (size > this.#limit) return;
+    this.#entries.set(key, { value, size });
+    this.#size += size;
+    if (this.#size <= this.#limit) return;
+    for (const [oldest, entry] of this.#entries) {
+      this.delete(oldest);
+      this.#evicted(entry.value);
+      if (this.#size <= this.#limit) return;
+    }
+  }
+
+  delete(key: K): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#size -= entry.size;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#size = 0;
+  }
+
+  /** The keys, the least recently used first. */
+  keys(): IterableIterator<K> {
+    return this.#entries.keys();
+  }
+
+  /** The values, the least recently used first. */
+  values(): readonly V[] {
+    return Array.from(this.#entries.values(), ({ value }) => value);
+  }
+}
+
+interface Sized<V> {
+  readonly value: V;
+  readonly size: number;
+}
