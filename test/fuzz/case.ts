@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { gzipSync } from 'node:zlib';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { bgzf } from '../readers/source/bgzf.js';
-import { lenient } from '../readers/import-lines.js';
+import { lenient } from '../readers/import-pieces.js';
 
 /** An input, and everything that determines how it is read. */
 export interface FuzzCase {

@@ -1,11 +1,11 @@
 import type { FuzzCase } from './case.js';
-import type { SourceImport } from '../readers/import-source.js';
 import { Failure } from './outcome.js';
-import { lenient } from '../readers/import-lines.js';
 import { recordsOf, rowsByOracle } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import type { CsvHeader } from '../../readers/csv/csv-header.js';
 import { parse } from 'csv-parse/sync';
+import { lenient } from '../readers/import-pieces.js';
+import type { SourceImport } from '../readers/import-source.js';
 
 /** Compares an import with the result of a simple parser for the same text, if there is one for the format. */
 export function agreesWithOracle(one: FuzzCase, read: SourceImport): void {

@@ -1,6 +1,6 @@
 import { AppError, InputError } from '../../engine/core/errors.js';
-import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
 import { compressed, type FuzzCase } from './case.js';
+import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
 
 /** The name under which every input is read. */
 export const fileName = 'fuzzed';

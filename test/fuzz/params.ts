@@ -1,8 +1,8 @@
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import type { Random } from '../random.js';
-import { lenient } from '../readers/import-lines.js';
 import type { Packing } from './case.js';
 import { below, pick, times } from './pick.js';
+import { lenient } from '../readers/import-pieces.js';
 
 /** Random parameters for a reader: often none, else some that it knows, occasionally with values that it should reject. */
 export function randomParams(reader: string, next: Random): Record<string, unknown> {

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Batch } from '../../engine/ingest/batch.js';
 import { compressionOf } from '../../readers/source/compression.js';
 import { random, type Random } from '../random.js';
-import type { SourceImport } from '../readers/import-source.js';
 import { plainly, type FuzzCase } from './case.js';
 import { agreesWithOracle } from './oracles.js';
 import { Failure, fileName, outcomeOf, type Outcome } from './outcome.js';
 import { below } from './pick.js';
 import { checkStorage } from './stored.js';
+import type { SourceImport } from '../readers/import-source.js';
 
 /** Checks the properties that hold for every input; throws a `Failure` for the first that does not. */
 export async function check(one: FuzzCase, withStorage: boolean): Promise<void> {

@@ -7,8 +7,8 @@ import { readParquet } from 'parquet-wasm/node';
 import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
 import { withRecordIds } from '../../engine/ingest/record-ids.js';
 import { writeSegment } from '../engine/store/write-segment.js';
-import { rowsOf } from '../readers/import-lines.js';
 import { Failure } from './outcome.js';
+import { rowsOf } from '../readers/rows.js';
 
 /** Writes the batch as a segment and reads it back with parquet-wasm. Throws a `Failure` unless the rows are equal. */
 export async function checkStorage(batch: Batch): Promise<void> {

@@ -1,13 +1,12 @@
-import { List, Struct, Vector, type Data, type RecordBatch } from 'apache-arrow';
+import type { RecordBatch } from 'apache-arrow';
 import { resolve } from 'node:path';
-import { BatchBuilder } from '../../engine/ingest/batch.js';
+import { FindingCollector } from '../../engine/ingest/findings.js';
 import type { Columns } from '../../engine/core/types.js';
-import { readerNamed } from '../../readers/index.js';
-import type { Report } from '../../readers/reader.js';
-import { loadChunk } from '../../readers/source/load-chunk.js';
-import { openSource } from '../../readers/source/open.js';
+import { importAt, type FileOptions } from './import-source.js';
+import { lenient } from './import-pieces.js';
+import { plainRows } from './rows.js';
 
-/** What a report collects in these tests: every call, with the line in the file. */
+/** A call of a report, with the line in the file. */
 export interface Noted {
   readonly level: 'reject' | 'warn';
   readonly line: number;
@@ -16,118 +15,70 @@ export interface Noted {
   readonly message: string;
 }
 
-/** A Report that remembers everything. */
-export class Notes implements Report {
+/** A report that remembers every call, where others count those that are alike. */
+export class Notes extends FindingCollector {
   noted: Noted[] = [];
-  linesBefore = 0;
-  isDisabled = false;
-  isStrict = false;
-  isStopped = false;
-  hasEnded = false;
-  #chunk: Noted[] = [];
 
-  reject(line: number, code: number, field: string | null, message: string): void {
-    this.#chunk.push({ level: 'reject', line: line + this.linesBefore, code, field, message });
+  constructor() {
+    super(lenient);
   }
-  warn(line: number, code: number, field: string | null, message: string): boolean {
-    this.#chunk.push({ level: 'warn', line: line + this.linesBefore, code, field, message });
-    return false;
+
+  override reject(line: number, code: number, field: string | null, message: string): void {
+    this.noted.push({ level: 'reject', line, code, field, message });
+    super.reject(line, code, field, message);
   }
-  restart(): void {
-    this.#chunk = [];
-    this.hasEnded = false;
+  override warn(line: number, code: number, field: string | null, message: string): boolean {
+    this.noted.push({ level: 'warn', line, code, field, message });
+    return super.warn(line, code, field, message);
   }
-  damaged(): void {}
-  end(): void {
-    this.hasEnded = true;
-  }
-  endChunk(lines: number): void {
-    this.noted.push(...this.#chunk);
-    this.#chunk = [];
-    this.linesBefore += lines;
+  override restart(): void {
+    this.noted = [];
+    super.restart();
   }
 }
 
 export interface ReadAll {
+  /** The records as each chunk has them, without their nulls. */
   readonly rows: readonly Record<string, unknown>[];
   readonly lines: number;
   readonly chunks: number;
+  /** The columns of each chunk. */
   readonly columns: readonly Columns[];
   readonly notes: readonly Noted[];
   readonly warnings: readonly string[];
   readonly genomeBuild: string | null;
 }
 
-/** Reads a whole file chunk by chunk into plain rows, for readers without a splitter; `importSource` reads as an import does. */
+/** Reads a whole file as an import does, and tells what each chunk reported. */
 export async function readAll(
   path: string,
   reader: string,
-  options: { targetBytes?: number; params?: Record<string, unknown>; name?: string } = {},
+  {
+    name,
+    ...options
+  }: Pick<FileOptions, 'params' | 'targetBytes' | 'known'> & { name?: string } = {},
 ): Promise<ReadAll> {
-  const format = readerNamed(reader);
-  if (format.splitter) throw new Error(`${reader} has a splitter: use importSource`);
-  const source = await openSource(resolve(path), options.name ?? path.split('/').at(-1)!);
-  try {
-    const params = format.params(options.params ?? {});
-    const head = await format.header(source.head, params);
-    const notes = new Notes();
-    notes.linesBefore = head.bodyLine;
-    const rows: Record<string, unknown>[] = [];
-    const columns: Columns[] = [];
-    let chunks = 0;
-    for await (const { ref } of source.chunks(head.bodyOffset, options.targetBytes ?? 1 << 20)) {
-      const out = new BatchBuilder();
-      const bytes = await loadChunk(ref);
-      const given = { columns: [], isFinal: false };
-      notes.endChunk(format.read(bytes, head.header, params, out, notes, given));
-      const batch = out.finish();
-      columns.push(batch.columns);
-      rows.push(...plainRows(batch.data));
-      chunks++;
-      if (notes.hasEnded) break;
-    }
-    return {
-      rows,
-      lines: notes.linesBefore - head.bodyLine,
-      chunks,
-      columns,
-      notes: notes.noted,
-      warnings: [...head.warnings, ...source.warnings],
-      genomeBuild: head.genomeBuild,
-    };
-  } finally {
-    await source.close();
-  }
-}
-
-/** A batch as plain rows: objects without their nulls, lists as arrays, safe bigints as numbers. */
-export function plainRows(batch: RecordBatch): Record<string, unknown>[] {
-  return valuesOf(batch.data) as Record<string, unknown>[];
-}
-
-/** Straight from the buffers: arrow's row objects lose keys such as `constructor` and `__proto__`. */
-function valuesOf(data: Data): unknown[] {
-  const isNull = (i: number) =>
-    data.nullCount > 0 && ((data.nullBitmap[i >> 3]! >> (i & 7)) & 1) === 0;
-  const all = Array.from({ length: data.length }, (_, i) => i);
-  const type: unknown = data.type;
-  if (type instanceof Struct) {
-    const children = data.children.map(valuesOf);
-    return all.map((i) => {
-      if (isNull(i)) return null;
-      const entries = type.children.map((field, k) => [field.name, children[k]![i]] as const);
-      return Object.fromEntries(entries.filter(([, value]) => value !== null));
-    });
-  }
-  if (type instanceof List) {
-    const items = valuesOf(data.children[0]!);
-    return all.map((i) =>
-      isNull(i) ? null : items.slice(data.valueOffsets[i], data.valueOffsets[i + 1]),
-    );
-  }
-  const vector = new Vector([data]);
-  return all.map((i) => {
-    const value: unknown = vector.get(i);
-    return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  });
+  const batches: { data: RecordBatch; columns: Columns }[] = [];
+  const notes: Noted[] = [];
+  const { lines, chunks, warnings, genomeBuild } = await importAt(
+    resolve(path),
+    name ?? path.split('/').at(-1)!,
+    reader,
+    {
+      ...options,
+      collector: () => new Notes(),
+      onRead: ({ firsts }, bodyLine) => {
+        let before = bodyLine;
+        for (const { batch, report, lines: own } of firsts) {
+          const { noted } = report as Notes;
+          for (const each of noted) notes.push({ ...each, line: each.line + before });
+          batches.push(batch);
+          before += own;
+        }
+      },
+    },
+  );
+  const rows = batches.flatMap(({ data }) => plainRows(data));
+  const columns = batches.map((batch) => batch.columns);
+  return { rows, lines, chunks, columns, notes, warnings, genomeBuild };
 }

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readerForFile } from '../../readers/index.js';
-import { importSource } from '../readers/import-source.js';
 import { expectations } from './expectations.js';
 import { difference } from './difference.js';
+import { importSource } from '../readers/import-source.js';
 
 /*
  * Imports every file of a folder of samples and compares the records with the counts in the tables of that folder, and with the reading of

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import { random, type Random } from '../../random.js';
-import { lenient } from '../import-lines.js';
+import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll, type ReadAll } from '../read-all.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from '@jest/globals';
 import { bgzf } from '../source/bgzf.js';
-import { importFile } from '../import-file.js';
+import { importFile } from '../import-source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Column, StoredType } from '../../../engine/core/types.js';
 import { readerForFile, readerNamed } from '../../../readers/index.js';
-import { importFile, type FileImportOptions } from '../import-file.js';
-import { lenient, typesOf } from '../import-lines.js';
+import { lenient } from '../import-pieces.js';
+import { importFile, type FileOptions } from '../import-source.js';
+import { typesOf } from '../rows.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -13,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function read(
   text: string | Uint8Array,
   params: Record<string, unknown> = {},
-  options: FileImportOptions = {},
+  options: FileOptions = {},
 ) {
   writeFileSync(join(folder, 'it'), text);
   return importFile(join(folder, 'it'), 'it.csv', 'csv', { params, ...options });

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { recordsOf, rowsByOracle } from './oracle.js';
-import { importFile } from '../import-file.js';
+import { importFile } from '../import-source.js';
 
 const folder = 'test/fixtures/csv';
 const cases = readFileSync(`${folder}/expected.txt`, 'utf8')

@@ -6,7 +6,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { recordsOf, rowsByOracle } from './oracle.js';
-import { importFile } from '../import-file.js';
+import { importFile } from '../import-source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import { random } from '../../random.js';
-import { lenient } from '../import-lines.js';
+import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);

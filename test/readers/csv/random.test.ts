@@ -6,8 +6,8 @@ import { afterAll, expect, test } from '@jest/globals';
 import { random, type Random } from '../../random.js';
 import { bgzf } from '../source/bgzf.js';
 import { recordsOf, rowsByOracle } from './oracle.js';
-import { importFile, type FileImport } from '../import-file.js';
 import { byTier, casesByTier } from '../../tier.js';
+import { importFile, type SourceImport } from '../import-source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -116,7 +116,7 @@ test(`well-formed files are read as csv-parse reads them, however they are split
   }
 });
 
-function outcome(read: FileImport): unknown {
+function outcome(read: SourceImport): unknown {
   return { ...read, chunks: 0, rewritten: 0 };
 }
 

@@ -5,8 +5,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { Columns, Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { random } from '../../random.js';
+import { lenient } from '../import-pieces.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
-import { lenient, typesOf } from '../import-lines.js';
+import { typesOf } from '../rows.js';
 
 const fixtures = 'test/fixtures/gff3';
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);

@@ -4,8 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { random } from '../../random.js';
-import { typesOf } from '../import-lines.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
+import { typesOf } from '../rows.js';
 
 const fixtures = 'test/fixtures/gtf';
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);

@@ -7,7 +7,7 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
 import { loadChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
-import { importChunks } from '../import-lines.js';
+import { importChunks } from '../import-pieces.js';
 
 const folder = 'test/fixtures/jsonl/bad';
 const expected = new Map(

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Row } from '../../../engine/core/types.js';
 import { random, type Random } from '../../random.js';
-import { importLines } from '../import-lines.js';
 import { castRecord, randomText } from '../records.js';
+import { importLines } from '../import-pieces.js';
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 

@@ -9,15 +9,9 @@ import type { Columns, Row, StoredType } from '../../../engine/core/types.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
 import { random } from '../../random.js';
 import { castRecord, randomText, seenIn } from '../records.js';
-import {
-  cutAtLines,
-  importChunks,
-  importLines,
-  lenient,
-  typesOf,
-  type Imported,
-} from '../import-lines.js';
 import { byTier, casesByTier } from '../../tier.js';
+import { cutAtLines, importChunks, importLines, lenient, type Imported } from '../import-pieces.js';
+import { typesOf } from '../rows.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);

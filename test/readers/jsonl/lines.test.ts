@@ -3,7 +3,8 @@ import { expect, test } from '@jest/globals';
 import { errorMessage } from '../../../engine/ingest/findings.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
-import { importLines, typesOf } from '../import-lines.js';
+import { importLines } from '../import-pieces.js';
+import { typesOf } from '../rows.js';
 
 // F7: a table of lines, each imported alone.
 const cases = readFileSync('test/fixtures/jsonl/lines.txt', 'utf8')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { random } from '../../random.js';
-import { typesOf } from '../import-lines.js';
 import { importSource, refusal, type SourceOptions } from '../import-source.js';
+import { typesOf } from '../rows.js';
 
 /*
  * The real files that this reader was made with may not be copied (GPL, or no licence): these documents are written here in

@@ -4,14 +4,10 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { random as seeded } from '../../random.js';
-import { BatchBuilder } from '../../../engine/ingest/batch.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { loadChunk } from '../../../readers/source/load-chunk.js';
-import { openSource } from '../../../readers/source/open.js';
-import { vcf } from '../../../readers/vcf/vcf.js';
-import { lenient } from '../import-lines.js';
+import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
-import { Notes, plainRows, readAll } from '../read-all.js';
+import { readAll } from '../read-all.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-annotations-'));
@@ -169,20 +165,10 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
     const one = { Allele: 'T', Annotation: ['a'] };
     const two = { Allele: 'T', Annotation: ['b'] };
-    const read = async (explodes: boolean, columns: Columns) => {
-      const source = await openSource(path, 'given.vcf');
-      const params = vcf.params({ explode_annotations: explodes });
-      const { header, bodyOffset } = await vcf.header(source.head, params);
-      const out = new BatchBuilder();
-      const notes = new Notes();
-      for await (const { ref } of source.chunks(bodyOffset, 1 << 20)) {
-        const given = { columns, isFinal: false };
-        notes.endChunk(vcf.read(await loadChunk(ref), header, params, out, notes, given));
-      }
-      await source.close();
-      const batch = out.finish();
-      const annotations = plainRows(batch.data).map((row) => infoOf(row).ANN);
-      return { annotations, columns: batch.columns, notes: notes.noted };
+    const read = async (explodes: boolean, known: Columns) => {
+      const params = { explode_annotations: explodes };
+      const { rows, columns, notes } = await readAll(path, 'vcf', { params, known });
+      return { annotations: rows.map((row) => infoOf(row).ANN), columns: columns[0]!, notes };
     };
     const listed = await read(false, []);
     const taken = await read(true, []);
@@ -193,7 +179,9 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     // Lists into a field that holds one: the first, and a warning.
     const first = await read(false, taken.columns);
     expect(first.annotations).toEqual([one]);
-    expect(first.notes).toMatchObject([{ level: 'warn', line: 1, code: 303, field: 'info.ANN' }]);
+    expect(first.notes).toMatchObject([
+      { level: 'warn', line: declared.split('\n').length, code: 303, field: 'info.ANN' },
+    ]);
   });
 
   test('more parts than the header names are kept as extra, with a warning per annotation', async () => {

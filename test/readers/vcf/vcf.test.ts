@@ -6,10 +6,10 @@ import VCF from '@gmod/vcf';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { bgzf } from '../source/bgzf.js';
 import type { Columns, Row } from '../../../engine/core/types.js';
-import { lenient } from '../import-lines.js';
+import { byTier } from '../../tier.js';
+import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll } from '../read-all.js';
-import { byTier } from '../../tier.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-vcf-'));

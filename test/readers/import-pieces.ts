@@ -1,0 +1,199 @@
+import { BatchBuilder, type Batch } from '../../engine/ingest/batch.js';
+import {
+  columnFindings,
+  FindingCollector,
+  mergeFindings,
+  settledFindings,
+  type Findings,
+  type ValidationParams,
+} from '../../engine/ingest/findings.js';
+import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
+import type { Columns, Row } from '../../engine/core/types.js';
+import { readerNamed } from '../../readers/index.js';
+import type { Reader } from '../../readers/reader.js';
+import type { ChunkStart } from '../../readers/source/splitter.js';
+import { rowsOf } from './rows.js';
+
+/*
+ * What the import task does with the chunks of a source, without files, threads and a scheduler: every chunk is read, the columns are
+ * unified, and chunks that lose values by that are read again. All tests of readers read chunks by this.
+ */
+
+export const lenient: ValidationParams = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: false,
+};
+
+/** A chunk of a source, and what a splitter says about its beginning. */
+export interface Piece {
+  readonly bytes: Uint8Array;
+  readonly start?: ChunkStart;
+}
+
+/** How chunks are read. */
+export interface PieceOptions {
+  readonly header?: unknown;
+  readonly params?: unknown;
+  readonly known?: Columns;
+  readonly validation?: ValidationParams;
+  /** The order in which chunks are read, as threads might; in their own order without it. */
+  readonly order?: readonly number[];
+  /** Reads every chunk a second time with the final columns, not only those that need it. */
+  readonly isReadTwice?: boolean;
+  /** Lines before the first chunk. */
+  readonly bodyLine?: number;
+  /** Collects the findings of a chunk. */
+  readonly collector?: (validation: ValidationParams, isFinal: boolean) => FindingCollector;
+}
+
+/** A chunk that was read. */
+export interface ReadPiece {
+  readonly batch: Batch;
+  readonly report: FindingCollector;
+  readonly lines: number;
+}
+
+/** What the chunks came to. */
+export interface Imported {
+  readonly columns: Columns;
+  /** Fields whose types no column holds together. */
+  readonly conflicts: readonly unknown[];
+  /** The records of all chunks, but none of a chunk that an import without errors would read again. */
+  readonly rows: readonly Row[];
+  readonly findings: Findings;
+  readonly lines: number;
+  /** Records that would be stored, and those that were refused. */
+  readonly stored: number;
+  readonly rejected: number;
+  /** How many chunks had to be read twice. */
+  readonly rewritten: number;
+  /** Whether a chunk says that the records end in it. */
+  readonly hasEnded: boolean;
+  readonly hasErrors: boolean;
+  /** The chunks as they were read first, up to the one in which the records end. */
+  readonly firsts: readonly ReadPiece[];
+  /** The batches as they would be stored. */
+  readonly batches: readonly Batch[];
+}
+
+/** Reads the chunks of a source as an import does. */
+export function importPieces(
+  reader: Reader,
+  pieces: readonly Piece[],
+  options: PieceOptions = {},
+): Imported {
+  const { header = null, params = null, known = [], validation = lenient } = options;
+  const order = options.order ?? pieces.map((_, i) => i);
+  const collector = options.collector ?? ((given, isFinal) => new FindingCollector(given, isFinal));
+  let hints: Columns = [];
+  const read = (i: number, columns: Columns, isFinal: boolean): ReadPiece => {
+    const { bytes, ...start } = pieces[i]!;
+    const out = new BatchBuilder();
+    const report = collector(validation, isFinal);
+    const given = { columns, isFinal, hints, ...start };
+    const lines = reader.read(bytes, header, params, out, report, given);
+    return { batch: out.finish(), report, lines };
+  };
+  const all: ReadPiece[] = [];
+  let hinting = 0;
+  for (const i of order) {
+    all[i] = read(i, known, false);
+    if (!reader.usesHints) continue;
+    for (let next; (next = all[hinting]) !== undefined; hinting++)
+      hints = joinColumns(hints, next.batch.seen);
+  }
+  const last = all.findIndex(({ report }) => report.hasEnded);
+  const firsts = last < 0 ? all : all.slice(0, last + 1);
+  const seen = firsts.map(({ batch }) => batch.seen);
+  const { columns, conflicts } = unifyColumns(known, seen);
+  const hasErrors = firsts.some(({ report }) => report.result().errors > 0);
+  // An import with errors publishes nothing, so nothing is read again for it and some of it cannot be shown.
+  const seconds: ReadPiece[] = [];
+  for (const i of hasErrors ? [] : order) {
+    if (i >= firsts.length) continue;
+    if (options.isReadTwice !== true && !needsRewrite(seen[i]!, columns)) continue;
+    const second = read(i, columns, true);
+    if (
+      options.isReadTwice !== true &&
+      second.batch.seen.some((column) => column.seen !== undefined)
+    )
+      throw new Error(`a final pass left ${JSON.stringify(second.batch.seen)}`);
+    seconds[i] = second;
+  }
+  const parts: { findings: Findings; linesBefore: number }[] = [];
+  const rows: Row[] = [];
+  const batches: Batch[] = [];
+  let linesBefore = options.bodyLine ?? 0;
+  let [stored, rejected] = [0, 0];
+  firsts.forEach((first, i) => {
+    const kept = seconds[i] ?? first;
+    parts.push({ findings: first.report.result(), linesBefore });
+    if (kept !== first) parts.push({ findings: kept.report.result(), linesBefore });
+    if (!hasErrors || !needsRewrite(first.batch.seen, columns))
+      for (const row of rowsOf(kept.batch, columns)) rows.push(row);
+    stored += kept.batch.rows;
+    rejected += kept.report.rejected;
+    batches.push(kept.batch);
+    linesBefore += first.lines;
+  });
+  return {
+    columns,
+    conflicts,
+    rows,
+    findings: settledFindings(mergeFindings(parts), seen),
+    lines: linesBefore - (options.bodyLine ?? 0),
+    stored,
+    rejected,
+    rewritten: seconds.filter(() => true).length,
+    hasEnded: last >= 0,
+    hasErrors,
+    firsts,
+    batches,
+  };
+}
+
+/** How JSONL is cut and read. */
+export interface LineOptions {
+  readonly chunkBytes?: number;
+  readonly existing?: Columns;
+  readonly validation?: ValidationParams;
+  readonly order?: readonly number[];
+}
+
+/** Reads JSONL as an import does. */
+export function importLines(source: Uint8Array | string, options: LineOptions = {}): Imported {
+  const bytes = typeof source === 'string' ? new TextEncoder().encode(source) : source;
+  return importChunks(cutAtLines(bytes, options.chunkBytes ?? Infinity), options);
+}
+
+/** Reads JSONL that is in pieces already. */
+export function importChunks(
+  chunks: readonly Uint8Array[],
+  { existing: known = [], validation = lenient, order }: LineOptions = {},
+): Imported {
+  const pieces = chunks.map((bytes) => ({ bytes }));
+  const imported = importPieces(readerNamed('json'), pieces, {
+    known,
+    validation,
+    ...(order && { order }),
+  });
+  const { conflicts } = imported;
+  if (conflicts.length > 0) throw new Error(`conflicts: ${JSON.stringify(conflicts)}`);
+  const ofColumns = columnFindings(known, imported.columns, validation);
+  const parts = [ofColumns, imported.findings].map((findings) => ({ findings, linesBefore: 0 }));
+  return { ...imported, findings: mergeFindings(parts) };
+}
+
+/** Pieces of about `size` bytes, each of whole lines. */
+export function cutAtLines(bytes: Uint8Array, size: number): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const end = from + size >= bytes.length ? -1 : bytes.indexOf(10, from + size - 1);
+    const to = end < 0 ? bytes.length : end + 1;
+    chunks.push(bytes.subarray(from, to));
+    from = to;
+  }
+  return chunks;
+}
