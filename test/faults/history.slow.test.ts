@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, listOf, send, startServer, type Client, type TestServer } from '../api/server.js';
+import { expect, test } from '@jest/globals';
+import { startLab } from '../api/lab.js';
+import { idOf, listOf, send } from '../api/server.js';
 import { random } from '../random.js';
 import { differences } from './differences.js';
 
@@ -13,15 +14,7 @@ const operations = Number(process.env['STRANDLAKE_HISTORY_OPERATIONS'] ?? 1_000)
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
 const clients = 8;
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'History' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 /** A dataset as the clients know it. */
 interface Known {

@@ -14,6 +14,11 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
+import {
+  createScheduler,
+  type Scheduler,
+  type SchedulerOptions,
+} from '../../scheduler/queue/scheduler.js';
 
 /** A data folder with a user, in the temporary folder. */
 export class Lake {
@@ -55,6 +60,20 @@ export class Lake {
   }
   get store(): Store {
     return this.#opened.store;
+  }
+
+  /** Starts a scheduler on this folder. No merge starts because a dataset is quiet: tests count segments. */
+  async schedule(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+    const config = { threads: 2, workerMemoryMb: 1024 };
+    const scheduler = createScheduler({
+      ...this.#opened,
+      config,
+      quietMs: Infinity,
+      closeMs: 300,
+      ...options,
+    });
+    await scheduler.start();
+    return scheduler;
   }
 
   close(): Promise<void> {

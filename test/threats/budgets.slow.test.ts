@@ -10,7 +10,8 @@ import { parseExportParams, parseQuery } from '../../engine/query/request/reques
 import { readHeader } from '../../readers/vcf/vcf-header.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
-import { idOf, startServer, type Client, type TestServer } from '../api/server.js';
+import { startLab } from '../api/lab.js';
+import { idOf } from '../api/server.js';
 import { bgzf } from '../readers/source/bgzf.js';
 
 type Budget = keyof typeof budgets;
@@ -124,16 +125,11 @@ const headerBytes = (bytes: number): string => {
   return `${first}${long.repeat(count)}##z=${'y'.repeat(fill - count * long.length - 5)}\n${last}`;
 };
 
-let server: TestServer;
-let ann: Client;
 let datasetId: number;
+const { ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
-afterAll(() => server.close());
 
 const records = (count: number): object => ({
   dataset_id: datasetId,

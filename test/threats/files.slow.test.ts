@@ -1,30 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import {
-  idOf,
-  makeFixture,
-  send,
-  startServer,
-  waitFor,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../api/server.js';
+import { startLab } from '../api/lab.js';
+import { idOf, makeFixture, send, waitFor, type Answer } from '../api/server.js';
 import { bgzf } from '../readers/source/bgzf.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
 let datasetId: number;
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
-afterAll(() => server.close());
 
 /** Uploads a file and imports it into the dataset; answers the import as it ended, or as it was refused. */
 async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> {

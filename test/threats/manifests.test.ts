@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, startServer, type Client, type TestServer } from '../api/server.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { startLab } from '../api/lab.js';
+import { idOf } from '../api/server.js';
 
-let server: TestServer;
-let ann: Client;
 let datasetId: number;
+const { ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
-afterAll(() => server.close());
 
 test('N4: a URL that no manifest may have is refused at creation, and makes no task', async () => {
   const urls = [

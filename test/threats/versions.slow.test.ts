@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { idOf, startServer, waitFor, type Client, type TestServer } from '../api/server.js';
+import { startLab } from '../api/lab.js';
+import { idOf, waitFor, type Client } from '../api/server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 const perCommit = 40;
 

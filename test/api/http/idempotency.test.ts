@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { operationKey, replayKey } from '../../../api/http/idempotency.interceptor.js';
@@ -7,28 +7,16 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { random } from '../../random.js';
 import { Lake } from '../../scheduler/lake.js';
-import {
-  idOf,
-  startServer,
-  waitFor,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, waitFor, type Answer } from '../server.js';
 
 /* C8: a create that is sent twice makes one thing, when it has an Idempotency-Key. */
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
 let datasetId: number;
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
-afterAll(() => server.close());
 
 let keys = 0;
 const newKey = (): string => `key-${(keys += 1)}`;

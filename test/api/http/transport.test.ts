@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { idOf, listOf, send, startServer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, send, startServer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
 let datasetId: number;
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
-afterAll(() => server.close());
 
 describe('bodies (W1)', () => {
   test.each(['application/json', 'text/plain', 'gzip', 'application/xml; charset=x', 'a/b/c', ''])(

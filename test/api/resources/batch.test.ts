@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { grant, idOf, startServer, type Client, type TestServer } from '../server.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { grant, idOf, type Client } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
 let bob: Client;
-let vaultId: number;
 let ids: readonly number[];
 
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
   bob = await server.user('bob');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const made: number[] = [];
   for (const [name, count] of [
     ['a', 3],
@@ -30,7 +26,6 @@ beforeAll(async () => {
   }
   ids = made;
 });
-afterAll(() => server.close());
 
 test('answers the queries in their order, by id or by full path, as each query alone would', async () => {
   const [a, b] = ids;

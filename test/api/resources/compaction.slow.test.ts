@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { differences } from '../../faults/differences.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { idOf, startServer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 const made = async (name: string): Promise<number> =>
   idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));

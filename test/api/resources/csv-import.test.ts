@@ -1,28 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { idOf, listOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { ann, vaultId, newFile } = await startLab();
 
 async function newDataset(name: string): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
-}
-
-async function newFile(filename: string, content: string | Uint8Array): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  const body = typeof content === 'string' ? content : new Uint8Array(content);
-  const sent = await fetch(String(made.json['upload_url']), { method: 'PUT', body });
-  expect(sent.status).toBe(200);
-  return idOf(made);
 }
 
 async function imported(datasetId: number, objectId: number, params?: object) {

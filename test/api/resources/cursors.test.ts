@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, startServer, type Client, type TestServer } from '../server.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
 let id: number;
 
+const { ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await add(0, 25);
 });
-afterAll(() => server.close());
 
 async function add(from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, even: (from + i) % 2 === 0 })); // prettier-ignore

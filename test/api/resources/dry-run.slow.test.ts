@@ -1,40 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { budgets } from '../../../engine/core/budgets.js';
 import { vcfOf } from '../../scheduler/lake.js';
 import { importKeys, keysOf } from '../keys.js';
-import {
-  idOf,
-  listOf,
-  send,
-  startServer,
-  waitFor,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, newDataset, newFile } = await startLab();
 
-let count = 0;
-async function newDataset(): Promise<number> {
-  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
-}
-async function newFile(filename: string, content: string | Uint8Array): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(made.json['upload_url']), content);
-  return idOf(made);
-}
 async function run(body: object): Promise<Answer> {
   const made = await ann.post('/v2/dataset_imports', body);
   expect(made.status).toBe(201);

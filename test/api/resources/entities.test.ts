@@ -1,21 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { idOf, listOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
-
-async function newDataset(more: object = {}): Promise<number> {
-  const name = `d${Math.random()}`;
-  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
-}
+const { ann, vaultId, newDataset } = await startLab();
 
 async function imported(body: object): Promise<Record<string, unknown>> {
   const made = await ann.post('/v2/dataset_imports', body);

@@ -1,19 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { sixColumns, sixRows } from '../../engine/query/six-records.js';
-import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf } from '../server.js';
 
 const lines = readFileSync('test/api/resources/examples.txt', 'utf8').split('\n');
 const cases = lines.filter((line) => line !== '' && !line.startsWith('#'));
 const entities: Readonly<Record<string, string>> = { gene: 'gene', variant: 'variant', pmid: 'literature' }; // prettier-ignore
 
-let server: TestServer;
-let ann: Client;
 let names: Readonly<Record<string, number>>;
+const { ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const fields = sixColumns.map(({ name, type, isList }) => ({
     name,
     data_type: type,
@@ -32,7 +29,6 @@ beforeAll(async () => {
   expect(called.json['status']).toBe('completed');
   names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
 });
-afterAll(() => server.close());
 
 test.each(cases)('%s', async (line) => {
   const filled = line.replaceAll(/\$([DGSAL])\b/g, (_, name: string) => String(names[name]));

@@ -1,25 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  idOf,
-  send,
-  startServer,
-  waitFor,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, send, waitFor, type Answer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
 let id: number;
 
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   for (const from of [0, 100]) {
     const data_records = Array.from({ length: 10 }, (_, i) => ({ n: from + i, gene: i < 3 ? 'TTN' : 'CFTR' })); // prettier-ignore
@@ -27,7 +15,6 @@ beforeAll(async () => {
     expect(json['status']).toBe('completed');
   }
 });
-afterAll(() => server.close());
 
 const ask = (body: object): Promise<Answer> => ann.post(`/v2/datasets/${id}/data`, body);
 const filters = [['n__gte', 100], ['gene', 'TTN']]; // prettier-ignore

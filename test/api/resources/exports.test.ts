@@ -1,30 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { exportKeys, keysOf } from '../keys.js';
-import {
-  idOf,
-  startServer,
-  waitFor,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, waitFor, type Answer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
-
-let count = 0;
-async function newDataset(): Promise<number> {
-  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
-}
+const { server, ann, newDataset } = await startLab();
 
 describe('exports', () => {
   let datasetId: number;
@@ -66,7 +47,7 @@ describe('exports', () => {
     const { status, json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([status, json['url']]).toEqual([200, json['download_url']]);
     expect(String(json['url'])).toContain(
-      `?response-content-disposition=attachment%3B%20filename%3Dd${count}-${id}.json.gz&`,
+      `?response-content-disposition=attachment%3B%20filename%3Dd1-${id}.json.gz&`,
     );
     const response = await file(id);
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -7,20 +7,13 @@ import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
-import { idOf, send, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, send, startServer, type Answer } from '../server.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 1e9));
 const next = random(seed);
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 type Cells = Readonly<Record<string, string | null>>;
 

@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, send, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, send, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { ann, vaultId } = await startLab();
 
 interface Imported {
   readonly json: Record<string, unknown>;

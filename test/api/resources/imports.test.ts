@@ -1,38 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { commitKeys, datasetKeys, importKeys, keysOf } from '../keys.js';
-import {
-  idOf,
-  listOf,
-  send,
-  startServer,
-  waitFor,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
-
-let count = 0;
-async function newDataset(): Promise<number> {
-  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
-}
-async function newFile(filename: string, content: string): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(made.json['upload_url']), content);
-  return idOf(made);
-}
-async function total(datasetId: number): Promise<unknown> {
-  return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
-}
+const { server, ann, vaultId, newDataset, newFile, total } = await startLab();
 
 describe('imports', () => {
   test.each(['data_records', 'records'])(

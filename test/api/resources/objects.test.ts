@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { datasetKeys, keysOf, objectKeys } from '../keys.js';
-import { idOf, listOf, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf, type Answer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 function make(object: object): Promise<Answer> {
   return ann.post('/v2/objects', { vault_id: vaultId, ...object });

@@ -1,20 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { createScheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake } from '../../scheduler/lake.js';
 import { until } from '../../until.js';
 import { clientFor, startServer } from '../server.js';
 
 test('a dataset that lacks a log entry takes no imports and no queries and says why, until the entry is restored', async () => {
   const lake = await Lake.make();
-  const { data, catalog, store, user } = lake;
+  const { data, user } = lake;
   await writeFile(data.signingKey, randomBytes(32));
   const id = await lake.dataset();
-  const config = { threads: 1, workerMemoryMb: 512 };
-  const scheduler = createScheduler({ catalog, store, data, config, quietMs: Infinity });
   const tasks = [await lake.inline(id, '{"n":1}'), await lake.inline(id, '{"n":2}')];
-  await scheduler.start();
+  const scheduler = await lake.schedule({ config: { threads: 1, workerMemoryMb: 512 } });
   for (const task of tasks) await scheduler.wait(task.id);
   await scheduler.close();
   await lake.close();

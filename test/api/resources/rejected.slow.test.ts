@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { grant, idOf, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { grant, idOf, type Answer } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { server, ann, vaultId } = await startLab();
 
 let count = 0;
 /** A dataset whose `n` is a long. */

@@ -1,33 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
-import {
-  clientFor,
-  grant,
-  idOf,
-  listOf,
-  startServer,
-  type Client,
-  type TestServer,
-} from '../server.js';
+import { startLab } from '../lab.js';
+import { clientFor, grant, idOf, listOf, type Client } from '../server.js';
 import { isOwned } from '../http/owned-resources.js';
 
-let server: TestServer;
-let ann: Client;
 let bob: Client;
 let eve: Client;
-let vaultId: number;
 let datasetId: number;
 let otherId: number;
 let setId: number;
 let beaconIds: readonly number[];
 
+const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const fields = [{ name: 'gene', data_type: 'string', entity_type: 'gene' }, { name: 'n', data_type: 'long' }]; // prettier-ignore
   const made: number[] = [];
   for (const [name, genes] of [
@@ -52,7 +40,6 @@ beforeAll(async () => {
     beacons.push(idOf(await ann.post('/v2/beacons', { beacon_set_id: setId, ...body })));
   beaconIds = beacons;
 });
-afterAll(() => server.close());
 
 describe('saved queries', () => {
   const keys = 'account_id class_name created_at dataset dataset_id description fields id is_shared name params updated_at url user user_id'; // prettier-ignore

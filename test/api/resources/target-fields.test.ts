@@ -1,26 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { idOf, listOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
 let datasetId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { ann, vaultId, newFile } = await startLab();
 
 async function newDataset(more: object = {}): Promise<void> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
-}
-
-async function newFile(filename: string, text: string): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await fetch(String(made.json['upload_url']), { method: 'PUT', body: text });
-  return idOf(made);
 }
 
 /** Imports records, or a file's when given an id. */

@@ -1,29 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { commitKeys, keysOf, shortObjectKeys, shortVaultKeys, taskKeys } from '../keys.js';
-import { idOf, listOf, send, startServer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
+import { idOf, listOf } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
-
-let count = 0;
-async function newDataset(): Promise<number> {
-  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
-}
-async function newFile(filename: string, content: string): Promise<number> {
-  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(made.json['upload_url']), content);
-  return idOf(made);
-}
-async function total(datasetId: number): Promise<unknown> {
-  return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
-}
+const { ann, vaultId, newDataset, newFile, total } = await startLab();
 
 describe('commits', () => {
   test('are listed and shown with every key, and are too late to cancel', async () => {
@@ -113,15 +93,12 @@ describe('tasks', () => {
     expect((await ann.put(path, {})).json['status']).toBe('completed');
   });
 
+  let objectId: number | undefined;
   test.each(['task', 'import', 'import by PUT', 'import by its cancel path'])(
     'cancel through the %s',
     async (way) => {
       const datasetId = await newDataset();
-      const lines = Array.from(
-        { length: 200_000 },
-        (_, i) => `{"i":${i},"t":"${'x'.repeat(60)}"}\n`,
-      ).join('');
-      const objectId = await newFile('big.json', lines);
+      objectId ??= await newFile('big.json', `{"t":"${'x'.repeat(60)}"}\n`.repeat(200_000));
       const made = await ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: objectId,

@@ -1,16 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, send, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, send, waitFor } from '../server.js';
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
-beforeAll(async () => {
-  server = await startServer();
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-});
-afterAll(() => server.close());
+const { ann, vaultId } = await startLab();
 
 // Several pieces, in groups of many elements and of none.
 const count = 30_000;

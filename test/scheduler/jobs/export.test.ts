@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
 import { until } from '../../until.js';
 
@@ -21,17 +21,10 @@ afterEach(async () => {
 });
 
 async function open(): Promise<void> {
-  scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
-    config: { threads: 2, workerMemoryMb: 1024 },
+  scheduler = await lake.schedule({
     report: () => undefined,
     now: () => now,
-    closeMs: 300,
   });
-  await scheduler.start();
 }
 
 /** Imports the records, as JSON, into a new dataset; returns its id. */

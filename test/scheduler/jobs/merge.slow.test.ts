@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { startHost } from '../../../scheduler/worker/host.js';
-import {
-  createScheduler,
-  type Scheduler,
-  type SchedulerOptions,
-} from '../../../scheduler/queue/scheduler.js';
+import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
@@ -29,18 +25,14 @@ const copies: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
-function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
-  scheduler = createScheduler({
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
+async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+  scheduler = await lake.schedule({
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reports.push(message),
     startHost: hostInProcess,
-    quietMs: Infinity, // so that merges do not depend on the load of the machine
     ...options,
   });
-  return scheduler.start().then(() => scheduler!);
+  return scheduler;
 }
 let reports: string[] = [];
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
 import { until } from '../../until.js';
 import { random } from '../../random.js';
@@ -13,16 +13,9 @@ let scheduler: Scheduler;
 
 beforeEach(async () => {
   lake = await Lake.make();
-  scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
-    config: { threads: 2, workerMemoryMb: 1024 },
+  scheduler = await lake.schedule({
     report: () => undefined,
-    closeMs: 300,
   });
-  await scheduler.start();
 });
 afterEach(async () => {
   await scheduler.close();

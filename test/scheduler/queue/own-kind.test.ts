@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { canceled, InputError } from '../../../engine/core/errors.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
-import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { hostInProcess } from '../../faults/in-process.js';
 import { until } from '../../until.js';
 import { Lake } from '../lake.js';
@@ -65,18 +65,13 @@ beforeEach(async () => {
   reports.length = 0;
   lake = await Lake.make();
   datasetId = await lake.dataset();
-  scheduler = createScheduler({
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
+  scheduler = await lake.schedule({
     config: { threads: 1, workerMemoryMb: 512 },
-    quietMs: Infinity,
     retryMs: 1,
     report: (message) => reports.push(message),
     jobs: withCount,
     startHost: (...args) => hostInProcess(...args, withCount),
   });
-  await scheduler.start();
 });
 afterEach(async () => {
   await scheduler.close();

@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { hostInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 
@@ -26,18 +26,11 @@ afterEach(() => lake.remove());
 
 /** Starts, does `work`, and ends. */
 async function running(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
-  const scheduler = createScheduler({
+  const scheduler = await lake.schedule({
     startHost: hostInProcess,
     recoverMs: 5,
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
-    config: { threads: 2, workerMemoryMb: 1024 },
     report: (message) => reports.push(message),
-    closeMs: 300,
   });
-  await scheduler.start();
   await work(scheduler).finally(() => scheduler.close());
 }
 

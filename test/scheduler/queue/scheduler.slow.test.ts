@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import {
-  createScheduler,
-  type Scheduler,
-  type SchedulerOptions,
-} from '../../../scheduler/queue/scheduler.js';
+import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
 import { until } from '../../until.js';
 
@@ -27,17 +23,12 @@ async function start(
   options: Partial<SchedulerOptions> & { threads?: number } = {},
 ): Promise<Scheduler> {
   const { threads = 2, ...more } = options;
-  scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
+  scheduler = await lake.schedule({
     config: { threads, workerMemoryMb: 1024 },
     report: (message) => reports.push(message),
     closeMs: 100,
     ...more,
   });
-  await scheduler.start();
   return scheduler;
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Progress } from '../../../scheduler/jobs/job.js';
-import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import type { HostEvents } from '../../../scheduler/worker/host.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
@@ -15,13 +15,8 @@ const held = new Map<number, number>();
 
 async function start(): Promise<void> {
   held.clear();
-  const { catalog, store, data } = lake;
-  scheduler = createScheduler({
-    catalog,
-    store,
-    data,
+  scheduler = await lake.schedule({
     config: { threads: 3, workerMemoryMb: 512 },
-    quietMs: Infinity,
     closeMs: 1,
     cancelMs: 1,
     report: () => undefined,
@@ -44,7 +39,6 @@ async function start(): Promise<void> {
       };
     },
   });
-  await scheduler.start();
 }
 
 beforeEach(async () => {

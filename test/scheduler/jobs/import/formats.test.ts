@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
-import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import { canImport } from '../../../../scheduler/jobs/import/reader-choice.js';
 import { Lake } from '../../lake.js';
 
@@ -15,16 +15,9 @@ let scheduler: Scheduler;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
-    config: { threads: 2, workerMemoryMb: 1024 },
+  scheduler = await lake.schedule({
     report: () => undefined,
-    closeMs: 300,
   });
-  await scheduler.start();
 });
 afterAll(async () => {
   expect(await lake.damage()).toEqual([]);

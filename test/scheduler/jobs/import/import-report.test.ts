@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../../engine/core/types.js';
 import { budgets } from '../../../../engine/core/budgets.js';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
-import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { ImportReport } from '../../../../scheduler/jobs/import/import-report.js';
 import { hostInProcess } from '../../../faults/in-process.js';
 import { Lake, vcfOf } from '../../lake.js';
@@ -15,18 +15,11 @@ let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  const { catalog, store, data } = lake;
-  const config = { threads: 2, workerMemoryMb: 512 };
   // The worker runs in this process, so that a test can change a budget.
-  scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog,
-    store,
-    data,
-    config,
+  scheduler = await lake.schedule({
+    config: { threads: 2, workerMemoryMb: 512 },
     startHost: hostInProcess,
   });
-  await scheduler.start();
 });
 afterAll(async () => {
   await scheduler.close();

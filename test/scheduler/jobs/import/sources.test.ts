@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { JsonObject } from '../../../../engine/core/types.js';
-import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { RunContext } from '../../../../scheduler/jobs/job.js';
 import type { Fetched, ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
 import { SourceFiles } from '../../../../scheduler/jobs/import/source-files.js';
@@ -11,10 +11,9 @@ let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  const { catalog, store, data } = lake;
-  const config = { threads: 2, workerMemoryMb: 512 };
-  scheduler = createScheduler({ quietMs: Infinity, catalog, store, data, config });
-  await scheduler.start();
+  scheduler = await lake.schedule({
+    config: { threads: 2, workerMemoryMb: 512 },
+  });
 });
 afterAll(async () => {
   await scheduler.close();

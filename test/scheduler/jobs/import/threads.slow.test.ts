@@ -3,7 +3,6 @@ import { gunzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
-import { createScheduler } from '../../../../scheduler/queue/scheduler.js';
 import { generateText } from '../../../fuzz/grammar.js';
 import { random } from '../../../random.js';
 import { Lake } from '../../lake.js';
@@ -78,16 +77,10 @@ interface Came {
 /** Imports the files with a pool of `threads` threads; returns the result of each. */
 async function importAll(threads: number): Promise<Map<string, Came>> {
   const lake = await Lake.make();
-  const scheduler = createScheduler({
-    quietMs: Infinity,
-    catalog: lake.catalog,
-    store: lake.store,
-    data: lake.data,
+  const scheduler = await lake.schedule({
     config: { threads, workerMemoryMb: 2048 },
     report: () => undefined,
-    closeMs: 300,
   });
-  await scheduler.start();
   try {
     const came = new Map<string, Came>();
     for (const [name, text, reader] of files) {

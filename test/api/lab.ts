@@ -1,0 +1,43 @@
+import { afterAll, expect } from '@jest/globals';
+import { idOf, send, startServer, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
+
+/** A server with a user and a vault of hers, for all tests of a file. */
+export interface Lab {
+  readonly server: TestServer;
+  readonly ann: Client;
+  readonly vaultId: number;
+  /** Makes a dataset; returns its id. */
+  newDataset(more?: object): Promise<number>;
+  /** Makes a file and uploads its content; returns its id. */
+  newFile(filename: string, content: string | Uint8Array): Promise<number>;
+  /** Number of records of a dataset. */
+  total(datasetId: number): Promise<unknown>;
+}
+
+/** Starts a server for the tests of the file that calls this at its top level, and closes it after them. */
+export async function startLab(options?: TestOptions): Promise<Lab> {
+  const server = await startServer(options);
+  afterAll(() => server.close());
+  const ann = await server.user('ann');
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  let datasets = 0;
+  return {
+    server,
+    ann,
+    vaultId,
+    async newDataset(more = {}) {
+      const name = `d${++datasets}`;
+      return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
+    },
+    async newFile(filename, content) {
+      const file = { vault_id: vaultId, object_type: 'file', filename };
+      const made = await ann.post('/v2/objects', file);
+      const sent = await send('', 'PUT', String(made.json['upload_url']), content);
+      expect([filename, sent.status]).toEqual([filename, 200]);
+      return idOf(made);
+    },
+    async total(datasetId) {
+      return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
+    },
+  };
+}
