@@ -9,6 +9,8 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
+/** The environment of our programs: each process and thread finds the code compiled that an earlier one has loaded from this build. */
+const env = { NODE_COMPILE_CACHE: join(root, 'dist', '.compiled'), ...process.env };
 const sourceFolders = [
   'api',
   'benchmarks',
@@ -111,7 +113,7 @@ async function runEverything() {
   ];
   const failures = [];
   for (const [name, program] of steps) {
-    const { code, signal } = await exitOf(runtime(), program);
+    const { code, signal } = await exitOf(runtime(), program, { env });
     if (signal === 'SIGINT') return process.kill(process.pid, signal);
     if (code !== 0) failures.push(name);
   }
@@ -276,7 +278,7 @@ function secondsOf({ mtimeMs }) {
 
 /** Runs a program of ours to its end; when it fails, this process ends the same way. */
 async function run(program) {
-  const { code, signal } = await exitOf(runtime(), program);
+  const { code, signal } = await exitOf(runtime(), program, { env });
   if (signal) process.kill(process.pid, signal);
   else if (code !== 0) process.exit(code ?? 1);
 }

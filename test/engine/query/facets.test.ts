@@ -7,10 +7,11 @@ import { randomFilters } from './random-filter.js';
 import { randomMade } from './random-records.js';
 import type { RandomRequest } from './random-request.js';
 import { Random } from './random.js';
+import { casesByTier } from '../../tier.js';
 
-/** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
+/** Run the same cases again with STRANDLAKE_SEED. */
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
+const cases = casesByTier(60, 600);
 const casesPerDataset = 20;
 
 describe.each(engines)('by %s', (_, threads) => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
+import { casesByTier } from '../../tier.js';
 import { openBench, type Bench } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const grammarCases = Number(process.env['STRANDLAKE_GRAMMAR_CASES'] ?? 50_000);
+const grammarCases = casesByTier(10_000, 50_000);
 
 test(`any text is a query or a 400 with a position (${grammarCases} texts, STRANDLAKE_SEED=${seed}) (Q11)`, async () => {
   const { fields } = await sixRecords(bench);

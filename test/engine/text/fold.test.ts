@@ -1,22 +1,26 @@
 import { expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { foldCode } from '../../../engine/text/fold.js';
+import { byTier } from '../../tier.js';
 import { isSeparator, separators } from '../../../engine/text/tokenizer.js';
+
+/** Beyond the second plane no letter has cases, and few codes are assigned: the slow tier asks for them, too. */
+const end = byTier(0x20000, 0x110000);
 
 const hex = (code: number): string => `\\x{${code.toString(16)}}`;
 
-test('letters fold, and words end, where they do for the regular expressions of the SQL engine: every code point', async () => {
+test('letters fold, and words end, where they do for the regular expressions of the SQL engine, code point by code point', async () => {
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
   const codes = async (sql: string): Promise<number[]> =>
     (await connection.runAndReadAll(sql)).getRows().map(([code]) => Number(code));
-  await connection.run(`CREATE TABLE every AS SELECT i, chr(i::INTEGER) AS s FROM range(1, 1114112) AS t(i)
+  await connection.run(`CREATE TABLE every AS SELECT i, chr(i::INTEGER) AS s FROM range(1, ${end}) AS t(i)
     WHERE i NOT BETWEEN 55296 AND 57343`);
   const between = await codes(
     `SELECT i FROM every WHERE regexp_full_match(s, '[${separators}]') ORDER BY i`,
   );
   const groups = new Map<number, number[]>();
   const separate: number[] = [];
-  for (let code = 1; code < 0x110000; code++) {
+  for (let code = 1; code < end; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);

@@ -12,7 +12,9 @@ const self = fileURLToPath(import.meta.url);
 if (role === 'parent') {
   // However long a busy machine takes to start a child that fails at its start, it was never healthy.
   const healthyMs = behaviour === 'fail' ? Infinity : 300;
-  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs: 500, say };
+  // Only a child that never ends may reach the time for its end.
+  const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
+  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say };
   process.exitCode = await supervise(self, ['child', behaviour], limits);
 } else {
   say(`child ${process.pid}`);

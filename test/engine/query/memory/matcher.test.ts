@@ -11,6 +11,7 @@ import { fieldRows, recordId, type TestRow } from '../dataset.js';
 import { filterTest } from '../naive-filter.js';
 import { randomFilters } from '../random-filter.js';
 import { randomMade } from '../random-records.js';
+import { byTier } from '../../../tier.js';
 import { Random } from '../random.js';
 import { madeView, type MadeDictionary } from './made-view.js';
 import { selectedBy } from './selected.js';
@@ -20,6 +21,7 @@ import { selectedBy } from './selected.js';
  * STRANDLAKE_SEED runs one seed again.
  */
 const own = process.env['STRANDLAKE_SEED'];
+const datasets = byTier(25, 100);
 const seeds = own === undefined ? [1, 2, 3, Date.now() % 1_000_000_007] : [Number(own)];
 
 describe('a selection', () => {
@@ -28,7 +30,7 @@ describe('a selection', () => {
     (seed) => {
       const random = new Random(seed);
       let [answered, matched] = [0, 0];
-      for (let dataset = 0; dataset < 60; dataset++) {
+      for (let dataset = 0; dataset < datasets; dataset++) {
         const made = randomMade(random);
         const fields = fieldRows(made.columns, []);
         const dictionaries = new Map<string, MadeDictionary>();

@@ -1,0 +1,1 @@
+import './facets.test.js';

@@ -1,0 +1,1 @@
+import './matcher.test.js';

@@ -1,0 +1,1 @@
+import './query-string.test.js';

@@ -1,0 +1,1 @@
+import './lower-case.test.js';
