@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
 import { JsonError, parseJson } from '../../engine/core/json.js';
 
@@ -93,7 +93,7 @@ function collect(stream: Readable, announced: string | undefined): Promise<Buffe
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
-      `the request body is larger than ${max >> 20} MB (budget jsonBodyBytes)`,
+      `The request body is larger than ${byteSize(max)}, the most that one may have: split the request, or upload records as a file and import it by object_id.`,
     );
   if (Number(announced) > max) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {

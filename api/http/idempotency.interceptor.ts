@@ -89,7 +89,7 @@ function keyOf(header: string | readonly string[]): string {
   if (/^[\x20-\x7e]+$/.test(key) && key.length <= most) return key;
   throw new AppError(
     'invalid',
-    `The Idempotency-Key must have 1 to ${most} printable ASCII characters (budget idempotencyKeyBytes).`,
+    `An Idempotency-Key has 1 to ${most} printable ASCII characters: take a UUID, for example.`,
   );
 }
 

@@ -18,7 +18,7 @@ export function readPage(query: Query, defaultLimit = 100): Page {
   if (limit > budgets.listLimit) {
     throw invalid(
       'limit',
-      `limit ${limit} is above the maximum of ${budgets.listLimit} (budget listLimit)`,
+      `A limit is at most ${budgets.listLimit}, not ${limit}: read the others as further pages, with page or offset.`,
     );
   }
   const offset = whole(query, 'offset', 0);

@@ -5,7 +5,7 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
@@ -164,7 +164,7 @@ export class Presenter {
       }
       bytes += found.bytes;
       if (bytes > budgets.jsonBodyBytes)
-        throw new AppError('budget', 'The objects inherit more metadata than an answer may have; lower the limit (budget jsonBodyBytes).'); // prettier-ignore
+        throw new AppError('budget', `The objects inherit more metadata than the ${byteSize(budgets.jsonBodyBytes)} that an answer may have: lower the limit.`); // prettier-ignore
       all.push(found.metadata);
     }
     return all;

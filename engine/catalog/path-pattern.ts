@@ -7,12 +7,7 @@ import { fold } from './names.js';
 
 /** Compiles a regular expression that is searched anywhere in a path, ignoring case, in linear time. Throws if it is unsupported. */
 export function compilePathRegex(field: string, pattern: string): (path: string) => boolean {
-  if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
-    throw invalid(
-      field,
-      `A regular expression may have ${budgets.regexpBytes} bytes (budget regexpBytes).`,
-    );
-  }
+  requireLength(field, 'A regular expression', pattern);
   try {
     const regex = RE2JS.compile(pattern.normalize('NFC'), RE2JS.CASE_INSENSITIVE);
     return (path) => regex.test(path.normalize('NFC'));
@@ -39,9 +34,7 @@ export interface PathGlob {
  * wildcards is one of the caller's account, as in any full path.
  */
 export function parseGlob(field: string, pattern: string, hasVault: boolean): PathGlob {
-  if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
-    throw invalid(field, `A pattern may have ${budgets.regexpBytes} bytes (budget regexpBytes).`);
-  }
+  requireLength(field, 'A glob', pattern);
   if (hasVault && (pattern.startsWith('/') || !isFullPath(pattern))) {
     return { domain: null, vault: undefined, ...foldedPath(pattern) };
   }
@@ -55,6 +48,15 @@ export function parseGlob(field: string, pattern: string, hasVault: boolean): Pa
         ? null
         : undefined;
   return { domain, vault, ...foldedPath(parsed.path) };
+}
+
+function requireLength(field: string, what: string, pattern: string): void {
+  const bytes = Buffer.byteLength(pattern);
+  if (bytes <= budgets.regexpBytes) return;
+  throw invalid(
+    field,
+    `${what} may have at most ${budgets.regexpBytes} bytes, and this one has ${bytes}: shorten it, or send several requests.`,
+  );
 }
 
 /** Compiles one part of a glob to a matcher of case-folded text. */

@@ -144,6 +144,6 @@ async function requireRoomInQueue(tx: Database, accountId: number): Promise<void
   if ((row!['waiting'] as number) < budgets.tasksQueuedPerAccount) return;
   throw new AppError(
     'budget',
-    `this account has ${budgets.tasksQueuedPerAccount} tasks waiting (budget tasksQueuedPerAccount); try again later`,
+    `This account has ${budgets.tasksQueuedPerAccount} tasks waiting, and no more may wait at a time: try again when some have ended, or cancel some.`,
   );
 }

@@ -1,4 +1,7 @@
-/** Limits on the cost of a request, a record or a task. Every error about one names it (threat catalogue, section 2). */
+/**
+ * Limits on the cost of a request, a record or a task (threat catalogue, section 2). Every error about one says in words which limit
+ * was reached, its value, and what to change.
+ */
 export const budgets = {
   jsonBodyBytes: 64 << 20,
   jsonDepth: 64,
@@ -60,3 +63,15 @@ export const budgets = {
   idempotencyKeyMs: 24 * 3_600_000,
   idempotencyKeyBytes: 255,
 } as const;
+
+/** A number of bytes as messages show it: `64 MiB`, `9999 bytes`. */
+export function byteSize(bytes: number): string {
+  const [size, name] = units.find(([unit]) => bytes >= unit && bytes % unit === 0) ?? [1, 'bytes'];
+  return `${bytes / size} ${name}`;
+}
+
+const units = [
+  [1024 ** 3, 'GiB'],
+  [1024 ** 2, 'MiB'],
+  [1024, 'KiB'],
+] as const;

@@ -165,7 +165,7 @@ class Parser {
 
   private enter(): void {
     if (++this.depth > this.maxDepth)
-      this.fail(`nested deeper than ${this.maxDepth} levels (budget jsonDepth)`);
+      this.fail(`JSON may nest at most ${this.maxDepth} levels deep: flatten what is deeper`);
     this.at++;
   }
 

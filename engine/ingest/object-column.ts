@@ -8,6 +8,10 @@ import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
 import { codes } from './validation-codes.js';
 
+/** What to do about an import that brings too many fields. */
+export const fewerFields =
+  'split the data over several imports, or store keys that differ between records as a list of objects with a key and a value';
+
 /** What a column is made from. */
 export interface ColumnSpec {
   readonly name: string;
@@ -87,7 +91,7 @@ export class FieldColumns implements ObjectFields {
       context.reject(
         codes.tooManyColumns,
         null,
-        `more than ${budgets.columnsPerImport} different fields (budget columnsPerImport)`,
+        `the record brings one more new field than the ${budgets.columnsPerImport} that an import may add: ${fewerFields}`,
       );
       return null;
     }

@@ -49,20 +49,12 @@ export class RecordContext {
   }
 
   /** Reports code 400 when the record has more fields than the budgets allow. */
-  checkWidth(): void {
-    const { keys } = this;
-    const { recordKeysError: most, recordKeysWarning: many } = budgets;
-    if (keys >= most)
-      this.fault(
-        codes.tooManyColumns,
-        null,
-        `the record has ${keys} columns, ${most} are too many (budget recordKeysError)`,
-      );
-    else if (keys >= many)
-      this.warn(
-        codes.tooManyColumns,
-        null,
-        `the record has ${keys} columns, ${most} would be too many (budget recordKeysError)`,
-      );
+  checkWidth(keys = this.keys): void {
+    const { recordKeysError: limit, recordKeysWarning: many } = budgets;
+    if (keys < many) return;
+    const message = `the record has ${keys} columns, and one with ${limit} or more is an error`;
+    if (keys < limit) return this.warn(codes.tooManyColumns, null, message);
+    const fix = 'split it into several records, or set validation_params.disable to store it';
+    this.fault(codes.tooManyColumns, null, `${message}: ${fix}`);
   }
 }

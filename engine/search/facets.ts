@@ -1,7 +1,7 @@
 import { budgets } from '../core/budgets.js';
-import { AppError } from '../core/errors.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
+import { tooManyBuckets } from '../query/results/facet-answer.js';
 import { sortable } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
@@ -90,8 +90,7 @@ class Buckets implements FacetCounter {
 function checkCount({ name }: DocumentField, kind: BucketFacet['kind'], count: number): void {
   const budget = kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   if (count <= budgets[budget]) return;
-  const message = `${name} has more than ${budgets[budget]} ${kind === 'terms' ? 'terms' : 'bins'} (budget ${budget})`;
-  throw new AppError('budget', message, { facets: [message] });
+  throw tooManyBuckets(name, budget);
 }
 
 /** The results of several facets, by field name. */

@@ -65,9 +65,14 @@ export async function search<Access>(
   } catch (error) {
     if (!abort.aborted || error !== abort.reason) throw error;
     if (signal?.aborted) throw new AppError('canceled', 'The client gave up', undefined, error);
-    const text = `The search took longer than ${timeoutMs / 1000} s (budget queryMs)`;
-    throw new AppError('budget', text, undefined, error);
+    throw searchTimedOut(timeoutMs, error);
   }
+}
+
+/** The error of a search that exceeded its time limit. */
+export function searchTimedOut(timeoutMs: number, cause: unknown): AppError {
+  const text = `The search took longer than ${timeoutMs / 1000} s, the most that one may take: narrow it with filters, such as one on the vault, or ask for fewer facets.`;
+  return new AppError('budget', text, undefined, cause);
 }
 
 async function runSearch<Access>(

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError, InputError, invalid } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical-names.js';
 import type { Header, HeaderSource } from '../reader.js';
@@ -33,6 +33,13 @@ export interface CsvColumn {
 /** The message for an unclosed quote; the error has its line. */
 export const neverClosed = 'a quote that is opened here is never closed';
 
+/** The message about a quote that is closed too late. */
+export const quoteTooLong = `a quote that is opened here is not closed within ${byteSize(budgets.textBytes)}, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`;
+
+/** What to do about a file with too many columns. */
+export const fewerColumns =
+  'split them over several files, or leave some out with reader_params.skipcols';
+
 /** Maximum number of rows from which the types of columns are guessed, as far as they are part of the bytes read. */
 const sampledRows = 500;
 
@@ -50,7 +57,7 @@ export async function readCsvHeader(
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
         { file: source.name },
-        `no row ends within the first ${budgets.lineBytes} bytes (budget lineBytes)`,
+        `no row ends within the first ${byteSize(budgets.lineBytes)}, the most that one may have: check that the file is text with line ends`,
       );
   }
 }
@@ -189,7 +196,7 @@ class HeaderRows {
     if (wanted.length > budgets.columnsPerImport)
       throw new AppError(
         'budget',
-        `${this.#name}: ${wanted.length} columns; one import may bring ${budgets.columnsPerImport} (budget columnsPerImport)`,
+        `${this.#name}: the file has ${wanted.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumns}`,
       );
     const skipped = new Set(skippedColumns);
     const free = uniqueNames(wanted.map((name, i) => (skipped.has(i) ? null : name)));
@@ -326,10 +333,7 @@ class HeaderRows {
 
   #checkOpen(scanner: CellScanner, rowStart: number): void {
     if (scanner.openedOnLine === 0 || this.#bytes.length - rowStart <= budgets.textBytes) return;
-    throw new InputError(
-      { file: this.#name, line: scanner.openedOnLine },
-      `a quote that is opened here is not closed within ${budgets.textBytes} bytes (budget textBytes)`,
-    );
+    throw new InputError({ file: this.#name, line: scanner.openedOnLine }, quoteTooLong);
   }
 }
 

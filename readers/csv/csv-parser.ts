@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
@@ -16,7 +16,7 @@ import { CellScanner } from './cell-scanner.js';
 import { uniqueNames } from './column-names.js';
 import { CellColumn, numberIn } from './cell-column.js';
 import { decodingWarning, needsDecoding, textOf } from './encoding.js';
-import { type CsvColumn, neverClosed, type CsvHeader } from './csv-header.js';
+import { type CsvColumn, fewerColumns, neverClosed, type CsvHeader } from './csv-header.js';
 import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
 import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
 import type { CsvFormat } from './csv-params.js';
@@ -342,7 +342,7 @@ export class CsvParser extends CellScanner {
   }
 
   #tooLong(field: string, size: number): void {
-    const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
+    const message = `the cell has ${size} bytes, and ${byteSize(budgets.textBytes)} is the most that one may have: shorten it, or split it into several columns`;
     this.#context.reject(codes.unreadableLine, field, message);
   }
 
@@ -379,7 +379,7 @@ export class CsvParser extends CellScanner {
       context.reject(
         codes.tooManyColumns,
         null,
-        `more than ${budgets.columnsPerImport} cells: one import may bring as many columns`,
+        `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumns}`,
       );
     else if (filled > this.#width)
       context.warn(
@@ -393,15 +393,7 @@ export class CsvParser extends CellScanner {
         null,
         `${cells} of ${this.#width} cells: the missing ones are null`,
       );
-    if (this.#keys >= budgets.recordKeysWarning) this.#checkWidth();
-  }
-
-  #checkWidth(): void {
-    const { recordKeysError: limit } = budgets;
-    const message = `the record has ${this.#keys} columns, ${limit} `;
-    if (this.#keys >= limit)
-      this.#context.fault(codes.tooManyColumns, null, `${message}are too many`);
-    else this.#context.warn(codes.tooManyColumns, null, `${message}would be too many`);
+    context.checkWidth(this.#keys);
   }
 }
 

@@ -2,6 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import { CellScanner, matches } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
+import { quoteTooLong } from './csv-header.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
@@ -152,7 +153,7 @@ function tooLong(at: number): SplitFault {
   return {
     kind: 'fault',
     at,
-    message: `a quote that is opened here is not closed within ${budgets.textBytes} bytes (budget textBytes)`,
+    message: quoteTooLong,
   };
 }
 

@@ -56,7 +56,9 @@ export abstract class Scanner {
   /** Enters an object or list: moves past the opening bracket. */
   protected enter(): void {
     if (++this.depth > budgets.jsonDepth)
-      this.fail(`nested deeper than ${budgets.jsonDepth} levels (budget jsonDepth)`);
+      this.fail(
+        `a record may nest at most ${budgets.jsonDepth} levels deep: flatten what is deeper, or store it as a string`,
+      );
     this.at++;
   }
 

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 
 /** The InputError for a zlib error that the content of the file causes; any other error unchanged. */
@@ -25,7 +25,7 @@ export function truncated(name: string, byte?: number): InputError {
 export function lineTooLong(name: string): InputError {
   return new InputError(
     { file: name },
-    `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
+    `a line is longer than ${byteSize(budgets.lineBytes)}, the most that one may have: check that the file is text with line ends, or split the line`,
   );
 }
 
@@ -33,7 +33,7 @@ export function lineTooLong(name: string): InputError {
 export function tooMuchDecoded(name: string): AppError {
   return new AppError(
     'budget',
-    `${name}: more than ${budgets.decompressedBytes} decompressed bytes (budget decompressedBytes)`,
+    `${name}: the file has more than ${byteSize(budgets.decompressedBytes)} when decompressed, the most that one may have: split it into several files`,
   );
 }
 
@@ -41,6 +41,6 @@ export function tooMuchDecoded(name: string): AppError {
 export function recordTooLong(name: string): InputError {
   return new InputError(
     { file: name },
-    `a record is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
+    `a record is longer than ${byteSize(budgets.lineBytes)}, the most that one may have: split it into several records`,
   );
 }

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { type BuildEvidence, buildsNamed, judgeBuild } from '../genome-build.js';
@@ -133,9 +133,11 @@ class HeaderLines {
     }
     if (end < 0 && this.offset >= this.#bytes.length) return null;
     this.line++;
-    if (this.line > budgets.vcfHeaderLines) throw budget('vcfHeaderLines', this.#source.name);
+    if (this.line > budgets.vcfHeaderLines)
+      throw tooLarge(this.#source.name, `${budgets.vcfHeaderLines} lines`);
     const stop = end < 0 ? this.#bytes.length : end;
-    if (stop > budgets.vcfHeaderBytes) throw budget('vcfHeaderBytes', this.#source.name);
+    if (stop > budgets.vcfHeaderBytes)
+      throw tooLarge(this.#source.name, byteSize(budgets.vcfHeaderBytes));
     const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
     this.offset = end < 0 ? stop : end + 1;
     return text.endsWith('\r') ? text.slice(0, -1) : text;
@@ -163,10 +165,10 @@ class HeaderLines {
 
 const decoder = new TextDecoder();
 
-function budget(name: 'vcfHeaderBytes' | 'vcfHeaderLines' | 'vcfSamples', file: string): AppError {
+function tooLarge(file: string, most: string): AppError {
   return new AppError(
     'budget',
-    `${file}: the VCF header exceeds ${budgets[name]} (budget ${name})`,
+    `${file}: the VCF header has more than ${most}, the most that one may have: remove lines that begin with ## and describe no INFO or FORMAT key`,
   );
 }
 
@@ -192,7 +194,9 @@ function columnRow(
     throw fail(`column 9 of the #CHROM line must be FORMAT, found "${names[8]!.slice(0, 40)}"`);
   const samples = names.slice(9);
   if (samples.length > budgets.vcfSamples)
-    throw fail(`more than ${budgets.vcfSamples} samples (budget vcfSamples)`);
+    throw fail(
+      `the file has ${samples.length} samples, and ${budgets.vcfSamples} are the most that one may have: split it by samples, for example with bcftools view -S`,
+    );
   const seen = new Set<string>();
   for (const [i, sample] of samples.entries()) {
     if (sample === '') throw fail(`sample ${i + 1} has no name`);

@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { makeBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { Annotations } from './annotations.js';
@@ -274,7 +274,7 @@ export class VcfParser {
     return this.#reject(
       codes.unreadableLine,
       null,
-      `the ${records} records of this line would repeat ${shared} bytes each, ${budgets.vcfLineRecordBytes} are allowed in all (budget vcfLineRecordBytes)`,
+      `the ${records} records of this line would repeat ${shared} bytes each, and ${byteSize(budgets.vcfLineRecordBytes)} is the most that a line may make: split its alleles (bcftools norm -m -any), leave out samples, or do not explode its annotations`,
     );
   }
 

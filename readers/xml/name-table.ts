@@ -1,4 +1,5 @@
 import { budgets } from '../../engine/core/budgets.js';
+import { fewerFields } from '../../engine/ingest/object-column.js';
 import { XmlFault } from './characters.js';
 
 const slots = 4096;
@@ -25,7 +26,10 @@ export class Names {
     const number = this.#names.length;
     // A key per field that a dataset may get, and as many attributes that share their names.
     if (number > 4 * budgets.columnsPerImport)
-      throw new XmlFault(at, `more than ${number} different names (budget columnsPerImport)`);
+      throw new XmlFault(
+        at,
+        `the file has more than ${number} different names of elements and attributes, the most that an import may have: ${fewerFields}`,
+      );
     this.#names.push(name);
     this.#bytes.push(encoder.encode(name));
     this.#byName.set(name, number);

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { isSpace, XmlFault } from './characters.js';
 
 /** A text: `bytes[from..to)`. */
@@ -93,7 +93,10 @@ export class Tree {
     const size = before < 0 ? 0 : this.#tos[node]! - before;
     const total = size + to - from;
     if (total > budgets.textBytes)
-      throw new XmlFault(at, `a text is longer than ${budgets.textBytes} bytes (budget textBytes)`);
+      throw new XmlFault(
+        at,
+        `a text is longer than ${byteSize(budgets.textBytes)}, the most that a value may have: shorten it, or split it into several elements`,
+      );
     const isCopied = size > 0 && this.#isCopied[node] === 1;
     if (!isCopied || before + total > this.#rooms[node]!) {
       // Room for as much again: a text that comes in pieces, with others between them, costs no more than its bytes.
@@ -148,7 +151,7 @@ export class Tree {
     if (this.count > xmlNodes)
       throw new XmlFault(
         at,
-        `a record holds more than ${xmlNodes} elements and attributes (budget xmlNodes): is item_depth the depth of the records?`,
+        `a record holds more than ${xmlNodes} elements and attributes, the most that one may have: set reader_params.item_depth to the depth of the records`,
       );
     const grown = (held: Int32Array): Int32Array<ArrayBuffer> => {
       const larger = new Int32Array(Math.min(held.length * 2, xmlNodes));

@@ -119,7 +119,9 @@ export class XmlParser {
       if (this.#at === from)
         this.#fail(`expected white space, ">" or "/>", found ${this.#shown()}`);
       if (count === budgets.xmlAttributes)
-        this.#fail(`an element has more than ${count} attributes (budget xmlAttributes)`);
+        this.#fail(
+          `an element has more than ${count} attributes, the most that one may have: write them as elements within it`,
+        );
       this.#attribute(node);
     }
   }

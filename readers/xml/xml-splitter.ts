@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import {
   byte,
@@ -118,7 +118,10 @@ class Nesting {
     if (this.#isRootClosed)
       throw new XmlFault(at, `<${nameShown(bytes, at + 1)}> is a second root element`);
     if (this.#depth === budgets.xmlDepth)
-      throw new XmlFault(at, `nested deeper than ${budgets.xmlDepth} levels (budget xmlDepth)`);
+      throw new XmlFault(
+        at,
+        `elements may nest at most ${budgets.xmlDepth} levels deep: flatten what is deeper`,
+      );
     if (bytes[close - 1] === byte.slash) this.#closed(close + 1);
     else {
       this.#names[this.#depth] = at + 1;
@@ -209,6 +212,9 @@ function tagEnd(bytes: Uint8Array, at: number): number {
     else if (c === byte.doubleQuote || c === byte.singleQuote) quote = c;
   }
   if (bytes.length - at > budgets.textBytes)
-    throw new XmlFault(at, `a tag is longer than ${budgets.textBytes} bytes (budget textBytes)`);
+    throw new XmlFault(
+      at,
+      `the tag <${nameShown(bytes, at + 1)} is longer than ${byteSize(budgets.textBytes)}, the most that one may have: close its quotes, or write long values as elements`,
+    );
   return -1;
 }

@@ -62,7 +62,7 @@ export class Body implements AsyncIterable<Uint8Array> {
   }
 
   async #next(): Promise<void> {
-    this.#timeout.start(this.#idleMs, 'no further bytes', 'fetchIdleMs');
+    this.#timeout.start(this.#idleMs, 'its host sent no further bytes');
     await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#timeout.stop();
   }

@@ -23,10 +23,10 @@ export class ConnectionTimeout {
     if (this.reason !== undefined) socket.destroy(this.reason);
   }
 
-  /** Starts the timer of the next step, in place of any that runs; `missing` and `budget` are for the error message. */
-  start(ms: number, missing: string, budget: string): void {
+  /** Starts the timer of the next step, in place of any that runs; `missing` is for the error message. */
+  start(ms: number, missing: string): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#destroy(timedOut(missing, ms, budget)), ms);
+    this.#timer = setTimeout(() => this.#destroy(timedOut(missing, ms)), ms);
   }
 
   /** Stops the timer: the step is done. */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
@@ -34,10 +35,14 @@ export function notAllowed(): FetchFailure {
   return permanent('address not allowed', 'forbidden');
 }
 
-/** A timeout expired: `missing` did not happen within `ms` milliseconds. */
-export function timedOut(missing: string, ms: number, budget: string): FetchFailure {
-  return new FetchFailure('budget', `${missing} within ${ms / 1000} s (budget ${budget})`, {});
+/** A timeout expired: `missing` says what did not happen within `ms` milliseconds, as in `its host sent no answer`. */
+export function timedOut(missing: string, ms: number): FetchFailure {
+  const limit = ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1000} s`;
+  const text = `${missing} within ${limit}, the longest that is waited: try again later, or ${uploadInstead}`;
+  return new FetchFailure('budget', text, {});
 }
+
+const uploadInstead = 'upload the file and import it by object_id';
 
 /**
  * Translates an error of the system by its code, because its own message may contain an address. An error without a code is
@@ -76,7 +81,11 @@ const networkReasons: readonly (readonly [RegExp, string, isTransient: boolean])
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection broke off', true],
   [/^ETIMEDOUT$/, 'the connection timed out', true],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'the host cannot be reached', true],
-  [/^HPE_HEADER_OVERFLOW$/, 'its headers are too large (budget fetchHeaderBytes)', false],
+  [
+    /^HPE_HEADER_OVERFLOW$/,
+    `its host sent headers of more than ${byteSize(budgets.fetchHeaderBytes)}, the most that are read: ${uploadInstead}`,
+    false,
+  ],
   [/^HPE_/, 'its answer is not HTTP', false],
   [
     /^(CERT_|ERR_TLS_CERT|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH)/,

@@ -47,7 +47,7 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
     if (typeof url === 'string') throw new AppError('invalid', `${name}: the url ${url}`);
     const total = new AbortController();
     const timer = setTimeout(
-      () => total.abort(timedOut('not complete', limits.totalMs, 'fetchTotalMs')),
+      () => total.abort(timedOut('the download was not complete', limits.totalMs)),
       limits.totalMs,
     );
     try {

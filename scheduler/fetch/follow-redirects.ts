@@ -33,7 +33,10 @@ export async function followRedirects(
     });
     if (next === undefined) return;
     if (count === limits.redirects) {
-      throw permanent(`more than ${limits.redirects} redirects (budget fetchRedirects)`, 'budget');
+      throw permanent(
+        `the address redirects more than ${limits.redirects} times, the most that are followed: give the address that it leads to`,
+        'budget',
+      );
     }
     url = next;
   }
@@ -64,7 +67,7 @@ async function requestOne(
   await politeness.waitForRate(accountId, signal);
   const { connectMs } = context.limits;
   const lookup = withTimeout(checkedAddresses(url, network, allowed), connectMs, () =>
-    timedOut('no address of its host', connectMs, 'fetchConnectMs'),
+    timedOut('its host was not looked up', connectMs),
   );
   const addresses = await untilAborted(lookup, signal);
   let hasResponded = false;

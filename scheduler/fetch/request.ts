@@ -36,9 +36,9 @@ export async function get<T>(
   const { network, limits, signal } = context;
   const timeout = new ConnectionTimeout(signal);
   try {
-    timeout.start(limits.connectMs, 'no connection', 'fetchConnectMs');
+    timeout.start(limits.connectMs, 'its host accepted no connection');
     const socket = await connectTo(url, address, network, (one) => timeout.addSocket(one));
-    timeout.start(limits.firstByteMs, 'no answer', 'fetchFirstByteMs');
+    timeout.start(limits.firstByteMs, 'its host sent no answer');
     const { message, counter } = await send(url, socket, headers, limits.headerBytes);
     timeout.stop();
     const body = new Body(message, counter, timeout, limits.idleMs);

@@ -1,27 +1,29 @@
 import { freeBytes, syncFolder } from '../../engine/core/files.js';
 import { createFile, type FileWriter, type Written } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
-import { budgets } from '../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { permanent } from './failure.js';
 
 /** The file that a download is written to. It can be restarted, and is limited to a share of the free disk space. */
 export class Spool {
   readonly #file: string;
   readonly #maxBytes: number;
-  readonly #budget: string;
+  /** What the limit is and how to stay below it, for the error message. */
+  readonly #reason: string;
   #writer: FileWriter | undefined;
 
-  private constructor(file: string, maxBytes: number, budget: string) {
+  private constructor(file: string, maxBytes: number, reason: string) {
     this.#file = file;
     this.#maxBytes = maxBytes;
-    this.#budget = budget;
+    this.#reason = reason;
   }
 
   static async open(file: string): Promise<Spool> {
-    const spare = Math.floor((await freeBytes(dirname(file))) * budgets.fetchShareOfFreeDisk);
-    return spare < budgets.decompressedBytes
-      ? new Spool(file, spare, 'fetchShareOfFreeDisk')
-      : new Spool(file, budgets.decompressedBytes, 'decompressedBytes');
+    const { decompressedBytes: most, fetchShareOfFreeDisk: share } = budgets;
+    const spare = Math.floor((await freeBytes(dirname(file))) * share);
+    return spare < most
+      ? new Spool(file, spare, `${share * 100} % of the free disk space: free some, or fetch less`)
+      : new Spool(file, most, 'the most that one may have: split it into several files');
   }
 
   get bytes(): number {
@@ -31,7 +33,10 @@ export class Spool {
   /** Throws if a file of that size would exceed the limit. */
   check(bytes: number): void {
     if (bytes <= this.#maxBytes) return;
-    throw permanent(`has more than ${this.#maxBytes} bytes (budget ${this.#budget})`, 'budget');
+    throw permanent(
+      `the file has more than ${byteSize(this.#maxBytes)}, ${this.#reason}`,
+      'budget',
+    );
   }
 
   /** Discards the bytes written so far. */

@@ -99,7 +99,7 @@ test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', as
   for (const [name, bytes, reason] of [
     ['twice.json.gz', gzipSync(gzipSync('{"a":1}\n')), /compressed twice/],
     ['twice.vcf', gzipSync(zeros), /compressed twice/],
-    ['zeros.json.gz', zeros, /lineBytes/],
+    ['zeros.json.gz', zeros, /longer than 64 MiB/],
   ] as const) {
     const ended = await importFile(name, bytes);
     expect([name, ended.json['status']]).toEqual([name, 'failed']);

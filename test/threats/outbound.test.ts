@@ -300,7 +300,9 @@ describe('N3: a redirect is checked like a manifest', () => {
     expect((await get(steps.url('/5'))).bytes?.toString()).toBe('arrived');
     expect(steps.connections).toBe(6);
     const many = await get(steps.url('/100'));
-    expect(many.error).toBe('a.json: more than 5 redirects (budget fetchRedirects)');
+    expect(many.error).toBe(
+      'a.json: the address redirects more than 5 times, the most that are followed: give the address that it leads to',
+    );
     expect(steps.connections).toBe(12);
   });
 
@@ -385,7 +387,7 @@ test('N6: a name server that never answers ends the fetch, by name', async () =>
   const never = (): Promise<never> => new Promise(() => undefined);
   const { get } = fetcher([], { connectMs: 30, retries: 1 }, { lookup: never });
   expect((await get('https://files.example/')).error).toBe(
-    'a.json: no address of its host within 0.03 s (budget fetchConnectMs)',
+    'a.json: its host was not looked up within 0.03 s, the longest that is waited: try again later, or upload the file and import it by object_id',
   );
 });
 

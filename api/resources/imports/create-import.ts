@@ -161,7 +161,7 @@ function recordSource(form: Form, key: string): Source | undefined {
   }
   const max = budgets.inlineRecords;
   if (records.length > max) {
-    const message = `At most ${max} records, not ${records.length} (budget inlineRecords); upload a file instead.`;
+    const message = `A request takes at most ${max} records, not ${records.length}: split them over several imports, or upload them as a file and import it by object_id.`;
     return form.fail(key, message);
   }
   return { kind: 'data_records', key, records };

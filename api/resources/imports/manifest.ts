@@ -65,7 +65,7 @@ export async function readManifest(
     return form.fail('manifest', 'A manifest needs a list of objects, "files".');
   }
   if (list.length > budgets.manifestFiles) {
-    const message = `At most ${budgets.manifestFiles} files, not ${list.length} (budget manifestFiles).`;
+    const message = `A manifest takes at most ${budgets.manifestFiles} files, not ${list.length}: split them over several imports.`;
     return form.fail('manifest', message);
   }
   const read: ManifestFile[] = [];

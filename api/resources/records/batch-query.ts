@@ -39,7 +39,7 @@ function readQueries(body: unknown): readonly unknown[] {
   if (queries.length > budgets.batchQueries) {
     throw invalid(
       'queries',
-      `At most ${budgets.batchQueries} queries, not ${queries.length} (budget batchQueries).`,
+      `A batch takes at most ${budgets.batchQueries} queries, not ${queries.length}: split them over several requests.`,
     );
   }
   return queries;

@@ -1,11 +1,10 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { AppError } from '../../../engine/core/errors.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
-import { search } from '../../../engine/search/search.js';
+import { search, searchTimedOut } from '../../../engine/search/search.js';
 import { askDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -75,8 +74,7 @@ async function withEntities(
   const answers = await askDatasets(context, caller, [...paths.keys()], request, ending).catch(
     (error: unknown) => {
       if (!timeout.aborted || signal.aborted) throw error;
-      const text = `The search took longer than ${budgets.queryMs / 1000} s (budget queryMs)`;
-      throw new AppError('budget', text, undefined, error);
+      throw searchTimedOut(budgets.queryMs, error);
     },
   );
   return new Map(

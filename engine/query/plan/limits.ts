@@ -47,6 +47,6 @@ export function clientLeft(cause?: unknown): AppError {
 
 /** The error of a query that exceeded its time limit. */
 export function timedOut(timeoutMs: number, cause?: unknown): AppError {
-  const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
+  const text = `The query took longer than ${timeoutMs / 1000} s, the most that one may take: narrow it with filters, or ask for fewer facets.`;
   return new AppError('budget', text, undefined, cause);
 }

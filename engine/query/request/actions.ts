@@ -274,7 +274,7 @@ function list(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new Problem(`Action in expects a list, not ${show(value)}`);
   if (value.length > budgets.inListValues) {
     throw new Problem(
-      `Action in takes at most ${budgets.inListValues} values (budget inListValues)`,
+      `The action in takes at most ${budgets.inListValues} values, not ${value.length}: split the list into several filters, joined by or`,
       true,
     );
   }
@@ -364,7 +364,7 @@ function contains(field: FieldRef, value: unknown): Predicate {
   const wanted = [...new Set(tokenize(text))];
   if (wanted.length > budgets.queryTerms) {
     throw new Problem(
-      `Action contains takes at most ${budgets.queryTerms} words (budget queryTerms)`,
+      `The action contains takes at most ${budgets.queryTerms} words, not ${wanted.length}: split the text into several filters, joined by and`,
       true,
     );
   }
@@ -374,9 +374,10 @@ function contains(field: FieldRef, value: unknown): Predicate {
 
 function regexp(field: FieldRef, value: unknown): Predicate {
   const pattern = textOf(value);
-  if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
+  const bytes = Buffer.byteLength(pattern);
+  if (bytes > budgets.regexpBytes) {
     throw new Problem(
-      `A regular expression takes at most ${budgets.regexpBytes} bytes (budget regexpBytes)`,
+      `A regular expression may have at most ${budgets.regexpBytes} bytes, not ${bytes}: shorten it, or split it at "|" into several filters, joined by or`,
       true,
     );
   }

@@ -85,7 +85,7 @@ function pairsOf(input: unknown): readonly unknown[] {
     throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${show(input)}`)); // prettier-ignore
   }
   if (pairs.length > budgets.filterNodes) {
-    const message = `At most ${budgets.filterNodes} entities (budget filterNodes)`;
+    const message = `A request takes at most ${budgets.filterNodes} entities, not ${pairs.length}: split them over several requests`;
     throw problemAt('entities', 'entities', new Problem(message, true));
   }
   return pairs;
@@ -104,7 +104,10 @@ function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
   const values: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (values.length === 0) throw new Problem(`No value of type ${type}`);
   if (values.length > budgets.filterNodes)
-    throw new Problem(`At most ${budgets.filterNodes} values (budget filterNodes)`, true);
+    throw new Problem(
+      `An entity takes at most ${budgets.filterNodes} values, not ${values.length}: give the others as a second pair of the same type`,
+      true,
+    );
   return [type, values];
 }
 

@@ -62,10 +62,13 @@ function parse(
     try {
       seen.total += 1;
       if (seen.total > budgets.facets)
-        throw new Problem(`At most ${budgets.facets} facets (budget facets)`, true);
+        throw new Problem(
+          `A request takes at most ${budgets.facets} facets, nested ones included: ask for the others in a second request`,
+          true,
+        );
       if (depth > budgets.facetDepth) {
         throw new Problem(
-          `Facets nest at most ${budgets.facetDepth} levels (budget facetDepth)`,
+          `Facets nest at most ${budgets.facetDepth} levels deep: ask for the inner ones in a second request, with a filter on the outer field`,
           true,
         );
       }
@@ -202,7 +205,7 @@ function termLimit(input: unknown): number {
   const limit = numberOf(input);
   if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
     throw new Problem(
-      `limit is a whole number from 0 to ${budgets.facetTerms} (budget facetTerms), not ${show(input)}`,
+      `The limit of a facet is a whole number from 1 to ${budgets.facetTerms}, or 0 for all terms, not ${show(input)}`,
     );
   }
   return limit === 0n ? Infinity : Number(limit);

@@ -45,13 +45,13 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
     parsing.size.nodes += 1;
     if (parsing.size.nodes > budgets.filterNodes) {
       throw new Problem(
-        `Filters take at most ${budgets.filterNodes} nodes (budget filterNodes)`,
+        `A request takes at most ${budgets.filterNodes} filters, with and, or, not and any counted: replace filters on one field by one with the action in, or send several requests`,
         true,
       );
     }
     if (depth > budgets.filterDepth) {
       throw new Problem(
-        `Filters nest at most ${budgets.filterDepth} levels (budget filterDepth)`,
+        `Filters nest at most ${budgets.filterDepth} levels deep: put an and within an and, or an or within an or, into the outer one`,
         true,
       );
     }

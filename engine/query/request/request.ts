@@ -16,7 +16,7 @@ import {
   type Predicate,
   type Score,
 } from '../predicate/predicate.js';
-import { show } from './problem.js';
+import { Problem, problemAt, show } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
 import { scoresOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
@@ -254,7 +254,14 @@ function names(key: string, input: unknown): readonly string[] | null {
   if (!isGiven(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length > budgets.filterNodes)
-    throw invalid(key, `At most ${budgets.filterNodes} names (budget filterNodes)`);
+    throw problemAt(
+      key,
+      key,
+      new Problem(
+        `A list of field names takes at most ${budgets.filterNodes}, not ${list.length}: name fewer, or send several requests`,
+        true,
+      ),
+    );
   return list.map((name) => {
     if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
     return name;
@@ -312,7 +319,10 @@ function count(key: string, input: unknown, rule: LimitRule): number {
   }
   const { largest } = rule;
   if (largest !== undefined && number > budgets[largest])
-    throw invalid(key, `At most ${budgets[largest]}, not ${number} (budget ${largest})`);
+    throw invalid(
+      key,
+      `A ${key} is at most ${budgets[largest]}, not ${number}: ${largest === 'pageLimit' ? 'read the other records as further pages, with cursor or offset' : 'leave it out to export all records'}`,
+    );
   return number;
 }
 

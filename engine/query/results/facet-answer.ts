@@ -55,8 +55,10 @@ export function emptyAnswer(facet: Facet): string {
 /** The error for more terms or bins than an answer may have. */
 export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
   const [things, fix] =
-    budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
-  const message = `${field} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
+    budget === 'facetTerms'
+      ? ['terms', 'set the limit of the facet']
+      : ['bins', 'take a larger interval'];
+  const message = `The facet of ${field} has too many ${things}: all facets of an answer may have ${budgets[budget]} at most; ${fix}, or narrow the query with filters.`;
   return new AppError('budget', message, { facets: [message] });
 }
 

@@ -7,20 +7,28 @@ interface Interruptible {
   interrupt(): void;
 }
 
+/** The memory and the disk space that the statements of an engine may use together. */
+interface EngineLimits {
+  readonly memoryMb: number;
+  readonly spillMb: number;
+}
+
 /** Interrupts a statement when its client disconnects, its time limit passes or the engine closes, and reports which. */
 export class Guard {
   /** Aborted when the statement has to end. */
   readonly signal: AbortSignal;
   readonly #options: RunOptions;
   readonly #closing: AbortSignal;
+  readonly #limits: EngineLimits;
   readonly #timeoutMs: number;
   readonly #stop = (): void => this.#interrupt();
   #connection: Interruptible | null = null;
   #interrupting: NodeJS.Timeout | null = null;
 
-  constructor(options: RunOptions, closing: AbortSignal) {
+  constructor(options: RunOptions, closing: AbortSignal, limits: EngineLimits) {
     this.#options = options;
     this.#closing = closing;
+    this.#limits = limits;
     this.#timeoutMs = options.timeoutMs ?? budgets.queryMs;
     const signals = [closing, AbortSignal.timeout(this.#timeoutMs)];
     if (options.signal) signals.push(options.signal);
@@ -50,7 +58,8 @@ export class Guard {
       return this.#ending(error);
     }
     if (message.startsWith('Out of Memory')) {
-      const text = 'The query needs more memory than it may use (budget query memory); narrow it';
+      const { memoryMb, spillMb } = this.#limits;
+      const text = `The query needs more than ${memoryMb} MB of memory, with ${spillMb} MB on disk besides: narrow it with filters, ask for fewer fields and facets, or start the server with a larger --api-memory-mb (for exports --worker-memory-mb), of which queries may use half.`;
       return new AppError('budget', text, undefined, error);
     }
     if (damage.test(message)) {

@@ -106,11 +106,11 @@ class DuckDbEngine implements SqlEngine {
   readonly #connections: LeasePool<DuckDBConnection>;
   readonly #closing = new AbortController();
 
-  readonly #quarantine: QueryQuarantine | undefined;
+  readonly #options: SqlEngineOptions;
 
   constructor(instance: DuckDBInstance, options: SqlEngineOptions) {
     this.#instance = instance;
-    this.#quarantine = options.quarantine;
+    this.#options = options;
     this.#connections = new LeasePool(
       () => instance.connect(),
       options.connections ?? defaultConnections,
@@ -132,13 +132,13 @@ class DuckDbEngine implements SqlEngine {
     params: readonly Param[],
     options: RunOptions = {},
   ): AsyncIterable<readonly (readonly unknown[])[]> {
-    const guard = new Guard(options, this.#closing.signal);
+    const guard = new Guard(options, this.#closing.signal, this.#options);
     try {
       const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
       let ended: (() => void) | undefined;
       try {
-        ended = this.#quarantine?.begin(sql, params);
+        ended = this.#options.quarantine?.begin(sql, params);
         guard.watch(lease.item);
         // The statement type of PRAGMA, SHOW and similar is SELECT once they are prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);

@@ -1,5 +1,5 @@
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
-import { budgets } from '../../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../../engine/core/budgets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import type { ImportResult } from './import-types.js';
@@ -25,7 +25,9 @@ export function dryRunReport(
     sample: dryRun?.sample.records ?? [],
     sample_left_out: leftOut,
     sample_budget:
-      leftOut > 0 ? `dryRunSampleBytes, ${budgets.dryRunSampleBytes} bytes of JSON` : null,
+      leftOut > 0
+        ? `The sample holds the first ${byteSize(budgets.dryRunSampleBytes)} of JSON.`
+        : null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { budgets } from '../../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../../engine/core/budgets.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
@@ -20,7 +20,7 @@ export interface RejectedFile {
   readonly left_out: number;
   readonly bytes: number;
   readonly md5: string;
-  /** Name and value of the budget, if it was reached. */
+  /** The limit that was reached, as a sentence. */
   readonly budget: string | null;
 }
 
@@ -39,7 +39,7 @@ export async function writeRejectedFile(
     );
     const written = await file.finish();
     const left = rejected - records;
-    const budget = `rejectedFileBytes, ${budgets.rejectedFileBytes} bytes before compression`;
+    const budget = `The file holds the first ${byteSize(budgets.rejectedFileBytes)} of rejected records, before compression.`;
     return { records, left_out: left, ...written, budget: left > 0 ? budget : null };
   } catch (error) {
     await file.abort();

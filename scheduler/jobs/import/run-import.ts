@@ -1,4 +1,5 @@
 import { budgets } from '../../../engine/core/budgets.js';
+import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
@@ -123,7 +124,7 @@ function checkColumnCount(params: ImportParams, columns: Columns): void {
   if (added <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
-    `${nameOf(params.sources)}: ${added} new columns; one import may bring ${budgets.columnsPerImport} (budget columnsPerImport)`,
+    `${nameOf(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFields}`,
   );
 }
 

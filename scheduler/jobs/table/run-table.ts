@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { budgets } from '../../../engine/core/budgets.js';
+import { budgets, byteSize } from '../../../engine/core/budgets.js';
 import { AppError, InputError } from '../../../engine/core/errors.js';
 import { makeFolder, sweep } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
@@ -127,7 +127,7 @@ function checkSize(job: TableFile, run: SourceRun | undefined): void {
   if (bytes <= budgets.fileTableBytes) return;
   throw new AppError(
     'budget',
-    `${job.filename} takes more than ${budgets.fileTableBytes} bytes as a table (budget fileTableBytes): import it into a dataset`,
+    `${job.filename} takes more than ${byteSize(budgets.fileTableBytes)} as a table, the most that a file may take to be queried: import it into a dataset`,
   );
 }
 

@@ -67,13 +67,18 @@ test('what the caller may not read is missing, for one query of many (A2)', asyn
   expect(await codes()).toEqual([200, 200]);
 });
 
-test('takes 100 queries and names the budget for more (T0)', async () => {
+test('takes 100 queries and names the limit for more (T0: batchQueries)', async () => {
   const queries = (count: number): object =>
     ({ queries: Array.from({ length: count }, () => ({ dataset: ids[0], limit: 0 })) }); // prettier-ignore
   const most = await ann.post('/v2/batch_query', queries(100));
   expect((most.json as unknown as unknown[]).length).toBe(100);
   const over = await ann.post('/v2/batch_query', queries(101));
-  expect([over.status, over.text]).toEqual([400, expect.stringContaining('budget batchQueries')]);
+  expect([over.status, over.text]).toEqual([
+    400,
+    expect.stringContaining(
+      'A batch takes at most 100 queries, not 101: split them over several requests.',
+    ),
+  ]);
   for (const body of [{}, { queries: {} }, { queries: 'x' }])
     expect((await ann.post('/v2/batch_query', body)).status).toBe(400);
 });

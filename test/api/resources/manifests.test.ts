@@ -253,7 +253,7 @@ describe('a manifest', () => {
       });
     expect((await ask(budgets.manifestFiles)).text).toContain('File 1000, url');
     expect((await ask(budgets.manifestFiles + 1)).json).toEqual({
-      manifest: ['At most 1000 files, not 1001 (budget manifestFiles).'],
+      manifest: ['A manifest takes at most 1000 files, not 1001: split them over several imports.'],
     });
   });
 
@@ -314,13 +314,13 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     [
       'answers never',
       () => undefined,
-      /no answer within 0.3 s \(budget fetchFirstByteMs\)/,
+      /its host sent no answer within 0.3 s, the longest that is waited: try again later, or upload the file/,
       { firstByteMs: 300 },
     ],
     [
       'stops',
       (socket) => void socket.write(`${head(200, ['Content-Length: 99'])}{"n":2}\n`),
-      /no further bytes within 0.3 s \(budget fetchIdleMs\)/,
+      /its host sent no further bytes within 0.3 s, the longest/,
       { idleMs: 300 },
     ],
   ])('when it %s', async (_, bad, expected, limits) => {

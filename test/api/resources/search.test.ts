@@ -379,7 +379,7 @@ describe('bad requests are named', () => {
     [{ facets: { description: {} } }, 'facets', /no facets/],
     [{ facets: ['_id'] }, 'facets', /_id/],
     [{ limit: -1 }, 'limit', /whole number/],
-    [{ limit: 10_001 }, 'limit', /pageLimit/],
+    [{ limit: 10_001 }, 'limit', /at most 10000, not 10001/],
     [{ offset: 'x' }, 'offset', /whole number/],
     [{ vault_scope: 'mine' }, 'vault_scope', /all, any or access/],
     [{ include_vaults: 'maybe' }, 'include_vaults', /true or false/],

@@ -431,7 +431,7 @@ describe('unusual files', () => {
     expect(await table('a,b\n', { skipcols: [0, 1] })).toContain('none of the 2 columns is left');
   });
 
-  test('an unclosed quote stops at the field budget and names its line, wherever it is (T0)', async () => {
+  test('an unclosed quote stops at the field budget and names its line, wherever it is (T0: textBytes)', async () => {
     const lines = 'x,y\n'.repeat(200_000);
     for (const [before, line] of [
       ['a,b\n', 2],
@@ -439,18 +439,22 @@ describe('unusual files', () => {
     ] as const) {
       const found = await read(`${before}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
       expect(found.error).toBe(
-        `it.csv, line ${line}: a quote that is opened here is not closed within 16777216 bytes (budget textBytes)`,
+        `it.csv, line ${line}: a quote that is opened here is not closed within 16 MiB, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`,
       );
     }
   });
 
-  test('100,000 columns are refused by the budget, 400 by the code, 150 with a warning', async () => {
+  test('100,000 columns are refused by the limit (T0: columnsPerImport), 400 by the code, 150 with a warning', async () => {
     const wide = (columns: number) => {
       const cells = Array.from({ length: columns }, (_, i) => `c${i}`).join(',');
       return `${cells}\n${cells.replaceAll('c', '')}\n`;
     };
-    expect((await read(wide(100_000))).error).toContain('budget columnsPerImport');
-    expect((await read(wide(400))).error).toContain('400 columns, 400 are too many (code 400');
+    expect((await read(wide(100_000))).error).toContain(
+      'the file has 100000 columns, and 10000 are the most that an import may have: split them over several files',
+    );
+    expect((await read(wide(400))).error).toContain(
+      'the record has 400 columns, and one with 400 or more is an error: split it into several records, or set validation_params.disable to store it (code 400',
+    );
     const { error, findings } = await read(wide(399));
     expect([error, findings.warnings]).toEqual([null, 1]);
     expect((await read(wide(149))).findings.warnings).toBe(0);
@@ -470,7 +474,7 @@ describe('unusual files', () => {
     }
     const strict = await read(text, {}, { validation: { ...lenient, strict: true } });
     expect(strict.findings).toMatchObject({ errors: 2 });
-    expect((await read(`a,b\n1,2${','.repeat(10_000)}x\n`)).error).toContain('10002 columns; one import');
+    expect((await read(`a,b\n1,2${','.repeat(10_000)}x\n`)).error).toContain('the file has 10002 columns, and 10000 are the most');
   }); // prettier-ignore
 
   test.each<[string, string, unknown]>([

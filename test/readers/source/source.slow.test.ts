@@ -230,14 +230,14 @@ describe('decompression bombs', () => {
   test('a gzip file of one endless line stops at the line budget (F1)', async () => {
     const zeros = gzipSync(Buffer.alloc(300 << 20), { level: 9 });
     const growth = await growthMb(async () => {
-      await expect(body(file(zeros), 0, 8 << 20)).rejects.toThrow(/budget lineBytes/);
+      await expect(body(file(zeros), 0, 8 << 20)).rejects.toThrow(/a line is longer than 64 MiB/);
     });
     expect(growth).toBeLessThan(400);
   });
 
   test('the same as BGZF (F1)', async () => {
     await expect(body(file(bgzf(Buffer.alloc(200 << 20))), 0, 8 << 20)).rejects.toThrow(
-      /budget lineBytes/,
+      /a line is longer than 64 MiB/,
     );
   });
 

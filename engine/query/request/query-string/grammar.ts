@@ -39,19 +39,27 @@ export interface Level {
 
 /** Parses a query string that is not blank. Throws a `Problem` that names the position. */
 export function parseGrammar(text: string): Level {
-  if (Buffer.byteLength(text) > budgets.queryBytes)
-    throw new Problem(`A query string takes at most ${budgets.queryBytes} bytes (budget queryBytes)`, true); // prettier-ignore
+  const bytes = Buffer.byteLength(text);
+  if (bytes > budgets.queryBytes) throw tooLarge(budgets.queryBytes, 'bytes', bytes, useFilters);
   const all = tokens(text);
   const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
-    throw new Problem(`A query string takes at most ${budgets.queryTerms} terms (budget queryTerms)`, true); // prettier-ignore
-  const wild = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
-  if (wild.filter((part) => typeof part === 'string').length > budgets.queryWildcards)
-    throw new Problem(`A query string takes at most ${budgets.queryWildcards} wildcards (budget queryWildcards)`, true); // prettier-ignore
+    throw tooLarge(budgets.queryTerms, 'terms', terms.length, useFilters);
+  const parts = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
+  const wild = parts.filter((part) => typeof part === 'string').length;
+  if (wild > budgets.queryWildcards)
+    throw tooLarge(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
   const parser = new Parser(all, text);
   const level = parser.level(null, 1);
   parser.end();
   return level;
+}
+
+const useFilters = 'use a filter with the action in for a list of values';
+
+function tooLarge(most: number, things: string, found: number, fix: string): Problem {
+  const text = `A query string may have at most ${most} ${things}, not ${found}: ${fix}, or send several requests`;
+  return new Problem(text, true);
 }
 
 type Operator = 'and' | 'or' | null;
@@ -67,7 +75,7 @@ class Parser {
   /** Parses clauses up to a closing bracket or brace, or the end of the string. */
   level(field: string | null, depth: number): Level {
     if (depth > budgets.filterDepth)
-      throw new Problem(`A query string nests at most ${budgets.filterDepth} levels (budget filterDepth)`, true); // prettier-ignore
+      throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
     const clauses: { readonly clause: Clause; readonly before: Operator }[] = [];
     let before: Operator = null;
     for (;;) {

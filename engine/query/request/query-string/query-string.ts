@@ -123,7 +123,7 @@ class Compiler {
     this.size.conditions += 1;
     if (this.size.conditions > budgets.queryConditions) {
       throw new Problem(
-        `The query looks into too many fields: ${budgets.queryConditions} pairs of a term and a field at most (budget queryConditions); name the fields, as in gene:BRCA1`,
+        `The query looks for each of its terms in every field, which makes more than ${budgets.queryConditions} pairs of a term and a field, the most that are allowed: name the fields, as in gene:BRCA1`,
         true,
       );
     }

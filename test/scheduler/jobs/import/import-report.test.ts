@@ -165,7 +165,7 @@ describe('rejected records', () => {
     expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: md5(bytes) });
   });
 
-  test('beyond the budget are counted, and the file has the first ones and names the budget (T0)', async () => {
+  test('beyond the budget are counted, and the file has the first ones and names the limit (T0: rejectedFileBytes)', async () => {
     const changed = budgets as unknown as Record<string, number>;
     const before = budgets.rejectedFileBytes;
     changed['rejectedFileBytes'] = 100_000;
@@ -174,7 +174,9 @@ describe('rejected records', () => {
       const lines = await rejected(id);
       const { records, left_out: left, budget } = receipt.rejected_file!;
       expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
-      expect(budget).toBe('rejectedFileBytes, 100000 bytes before compression');
+      expect(budget).toBe(
+        'The file holds the first 100000 bytes of rejected records, before compression.',
+      );
       expect(lines.map(({ line }) => line)).toEqual(lines.map((_, i) => (i + 1) * 20));
       const bytes = gunzipSync(await readFile(lake.data.rejectedLines(id))).length;
       expect(bytes).toBeGreaterThan(99_000);
