@@ -417,6 +417,183 @@ describe.each(ways)('fields declared %s', (_, declare) => {
     expect(await records()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
   });
 
+  test('have their types in XML', async () => {
+    const targets = await declare([
+      { name: '@zip', data_type: 'integer' },
+      { name: 'n', data_type: 'long' },
+      { name: 'info.AF', data_type: 'double' },
+      { name: 'info.l', is_list: true },
+      { name: 'info.ns', data_type: 'integer', is_list: true },
+      { name: 'info.deep.on', data_type: 'boolean' },
+      { name: 'when', data_type: 'date', is_list: true },
+      { name: 'o', data_type: 'object' },
+      { name: 'os', data_type: 'object', is_list: true },
+      { name: 'os.x', data_type: 'double' },
+      { name: 'mixed.text', data_type: 'long' },
+      { name: 'none', data_type: 'object' },
+    ]);
+    const done = await imported(
+      await newFile(
+        'a.xml',
+        `<r>
+<i zip="01"><n>9007199254740993</n><info><AF>1</AF><l>3</l><ns>1</ns><deep><on>true</on></deep></info>
+<when>2020-02-03</when><o><x>1</x></o><os><x>1</x></os><mixed unit="mm">7</mixed></i>
+<i><n>8</n><info><AF>2.5</AF><l>4</l><l>5</l><ns>2</ns><ns>3</ns></info><os><x>2</x></os><os><x>3.5</x></os></i>
+</r>`,
+      ),
+      targets,
+    );
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    const text = (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1 })).text;
+    expect(text).toContain('"n":9007199254740993');
+    expect(await records()).toMatchObject([
+      {
+        '@zip': 1,
+        info: { AF: 1, l: ['3'], ns: [1], deep: { on: true } },
+        when: ['2020-02-03'],
+        o: { x: '1' },
+        os: [{ x: 1 }],
+        mixed: { '@unit': 'mm', text: 7 },
+        none: null,
+      },
+      {
+        n: 8,
+        info: { AF: 2.5, l: ['4', '5'], ns: [2, 3] },
+        when: null,
+        os: [{ x: 2 }, { x: 3.5 }],
+      },
+    ]);
+    for (const [name, type, isList] of [
+      ['@zip', 'integer', false],
+      ['n', 'long', false],
+      ['info.AF', 'double', false],
+      ['info.l', 'string', true],
+      ['info.ns', 'integer', true],
+      ['info.deep.on', 'boolean', false],
+      ['when', 'date', true],
+      ['o', 'object', false],
+      ['os', 'object', true],
+      ['os.x', 'double', false],
+      ['mixed.text', 'long', false],
+      ['none', 'object', false],
+    ] as const) {
+      const found = await field(name);
+      expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
+        name,
+        type,
+        isList,
+      ]);
+    }
+    expect(await counted([['info.AF__gt', 2]])).toBe(1);
+    expect(await counted([['os.x__gte', 3]])).toBe(1);
+    expect(await counted([['when__lt', '2021-01-01']])).toBe(1);
+
+    for (const [xml, field, message] of [
+      ['<n>x</n>', 'n', 'x'],
+      ['<info><AF>high</AF></info>', 'info.AF', 'high'],
+      ['<o>text</o>', 'o', 'is not an object'],
+      ['<info><ns>1</ns><ns>y</ns></info>', 'info.ns', 'y'],
+    ] as const) {
+      const failed = await imported(await newFile('b.xml', `<r>\n<i>${xml}</i></r>`), targets);
+      expect([failed['status'], failed['error_message']]).toEqual([
+        'failed',
+        expect.stringMatching(new RegExp(`^b[-\\d]*.xml, line 2: field ${field}: .*${message}`)),
+      ]);
+    }
+  });
+
+  test('have their types in Nirvana JSON', async () => {
+    const targets = await declare([
+      { name: 'position', data_type: 'string' },
+      { name: 'quality', data_type: 'long' },
+      { name: 'genomic_coordinates.start', data_type: 'integer' },
+      { name: 'filters', is_list: true },
+      { name: 'samples', data_type: 'object', is_list: true },
+      { name: 'samples.totalDepth', data_type: 'double' },
+      { name: 'samples.alleleDepths', data_type: 'integer', is_list: true },
+      { name: 'variants.begin', data_type: 'string' },
+      { name: 'variants.transcripts.consequence', data_type: 'string', is_list: true },
+      { name: 'none', data_type: 'object' },
+    ]);
+    const positions = [
+      {
+        chromosome: 'chr16',
+        position: 23603511,
+        refAllele: 'TG',
+        quality: 165,
+        filters: 'PASS',
+        samples: { totalDepth: 30, alleleDepths: 4 },
+        variants: [{ begin: 23603512, transcripts: [{ consequence: 'stop_gained' }] }],
+      },
+      {
+        chromosome: '16',
+        position: 23603600,
+        refAllele: 'T',
+        filters: ['q10', 's50'],
+        samples: [{ totalDepth: 0.5 }, { alleleDepths: [1, 2] }],
+      },
+    ];
+    const document = (all: readonly object[]): string =>
+      `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${all.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
+    const done = await imported(await newFile('a.json', document(positions)), targets);
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect(await records()).toMatchObject([
+      {
+        genomic_coordinates: { build: 'GRCh38', chromosome: '16', start: 23603511, stop: 23603512 },
+        position: '23603511',
+        quality: 165,
+        filters: ['PASS'],
+        samples: [{ totalDepth: 30, alleleDepths: [4] }],
+        variants: [{ begin: '23603512', transcripts: [{ consequence: ['stop_gained'] }] }],
+        none: null,
+      },
+      {
+        genomic_coordinates: { start: 23603600, stop: 23603600 },
+        position: '23603600',
+        quality: null,
+        filters: ['q10', 's50'],
+        samples: [{ totalDepth: 0.5 }, { alleleDepths: [1, 2] }],
+      },
+    ]);
+    for (const [name, type, isList] of [
+      ['position', 'string', false],
+      ['quality', 'long', false],
+      ['genomic_coordinates.start', 'integer', false],
+      ['filters', 'string', true],
+      ['samples', 'object', true],
+      ['samples.totalDepth', 'double', false],
+      ['samples.alleleDepths', 'integer', true],
+      ['variants.begin', 'string', false],
+      ['none', 'object', false],
+    ] as const) {
+      const found = await field(name);
+      expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
+        name,
+        type,
+        isList,
+      ]);
+    }
+    expect(await counted([['samples.totalDepth__lt', 1]])).toBe(1);
+    expect(await counted([['position', '23603600']])).toBe(1);
+    expect(await counted([['genomic_coordinates.start__lte', 23603511]])).toBe(1);
+
+    for (const [change, field, message] of [
+      [{ quality: 0.5 }, 'quality', '0.5'],
+      [{ samples: 'mother' }, 'samples', 'is not an object'],
+      [{ samples: [{ alleleDepths: [1, 'x'] }] }, 'samples.alleleDepths', 'x'],
+    ] as const) {
+      const file = await newFile(
+        'b.json',
+        document([positions[0]!, { ...positions[1], ...change }]),
+      );
+      const failed = await imported(file, targets);
+      expect([failed['status'], failed['error_message']]).toEqual([
+        'failed',
+        expect.stringMatching(new RegExp(`^b[-\\d]*.json, line 3: field ${field}: .*${message}`)),
+      ]);
+    }
+  });
+
   test('refuse what their types cannot store', async () => {
     const targets = await declare([{ name: 'info.AF', data_type: 'object' }]);
     const done = await imported(await newFile('a.vcf', vcfText), targets);
