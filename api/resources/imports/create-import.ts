@@ -7,6 +7,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
+import { overriddenBy } from '../../../scheduler/jobs/import/prepare-sources.js';
 import { checkParameterNames, checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
 import { importResource } from './import.js';
@@ -32,18 +33,7 @@ export async function createImport(
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
-  const { on_error: onError, max_rejected: most } = options.validationParams ?? {};
-  const { strict_validation: isStrict, raise_on_errors: raises } = options.validationParams ?? {};
-  if (onError === 'reject' && (isStrict || raises))
-    form.fail(
-      'validation_params',
-      '"on_error": "reject" stores what is good: leave out "strict_validation" and "raise_on_errors", which fail the import.',
-    );
-  if (most !== undefined && most !== null && (onError !== 'reject' || Number(most) < 0))
-    form.fail(
-      'validation_params',
-      '"max_rejected" is a number from 0 on, with "on_error": "reject".',
-    );
+  checkRejection(form, options.validationParams ?? null, source?.files ?? []);
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
   requireAvailable(context, dataset, 'takes no imports', 'dataset_id');
@@ -60,6 +50,32 @@ export async function createImport(
     }),
   };
   return source.records ? importRecords(context, job, source.records) : importFile(context, job);
+}
+
+/** Checks what `validation_params` say about records with errors: those of the import, and those that a file of a manifest overrides. */
+function checkRejection(
+  form: Form,
+  general: JsonObject | null,
+  files: readonly ManifestFile[],
+): void {
+  const problem = rejectionProblem(general ?? {});
+  if (problem !== undefined) return form.fail('validation_params', problem);
+  for (const { entry, label } of files) {
+    const own = entry['validation_params'];
+    const found = isObject(own) ? rejectionProblem(overriddenBy(general, own)) : undefined;
+    if (found !== undefined) form.fail('manifest', `${label}, validation_params: ${found}`);
+  }
+}
+
+/** Choice: `on_error: reject` with `strict_validation` or `raise_on_errors` is refused, because they fail the import at an error. */
+function rejectionProblem(params: JsonObject): string | undefined {
+  const { on_error: onError, max_rejected: most } = params;
+  const key = (['strict_validation', 'raise_on_errors'] as const).find((one) => params[one]);
+  if (onError === 'reject' && key !== undefined)
+    return `"on_error": "reject" stores the records without an error, and "${key}": true fails the import at the first one with an error: give only one of them.`;
+  if (most !== undefined && most !== null && (onError !== 'reject' || Number(most) < 0))
+    return '"max_rejected" is a number from 0 on, with "on_error": "reject".';
+  return undefined;
 }
 
 async function importFile(context: AppContext, job: NewImport): Promise<ImportRow> {

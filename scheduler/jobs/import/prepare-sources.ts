@@ -125,7 +125,10 @@ async function objectLocation(
 }
 
 /** The parameters of the import, overridden by those of a file that are not null. */
-function overriddenBy(general: JsonObject | null, own: JsonObject | null | undefined): JsonObject {
+export function overriddenBy(
+  general: JsonObject | null,
+  own: JsonObject | null | undefined,
+): JsonObject {
   const set = Object.entries(own ?? {}).filter(([, value]) => value !== null);
   return { ...general, ...Object.fromEntries(set) };
 }

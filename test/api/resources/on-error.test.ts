@@ -18,20 +18,26 @@ interface Outcome {
   readonly errors: readonly { readonly line: number; readonly field: string | null }[];
 }
 
+async function file(filename: string, text: string): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await fetch(String(made.json['upload_url']), { method: 'PUT', body: text });
+  return idOf(made);
+}
+
+function isFile(source: object): source is [name: string, text: string] {
+  return Array.isArray(source) && typeof source[0] === 'string';
+}
+
+/** Imports inline records, a file by name and text, or a manifest. */
 async function imported(
-  source: readonly object[] | readonly [name: string, text: string],
+  source: object,
   validation_params: object,
   more: object = {},
 ): Promise<Outcome> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
-  let of: object = { data_records: source };
-  if (typeof source[0] === 'string') {
-    const file = { vault_id: vaultId, object_type: 'file', filename: source[0] };
-    const made = await ann.post('/v2/objects', file);
-    await fetch(String(made.json['upload_url']), { method: 'PUT', body: source[1] as string });
-    of = { object_id: idOf(made) };
-  }
+  let of: object = Array.isArray(source) ? { data_records: source } : { manifest: source };
+  if (isFile(source)) of = { object_id: await file(source[0], source[1]) };
   const body = { dataset_id: datasetId, ...of, validation_params, ...more };
   const made = await ann.post('/v2/dataset_imports', body);
   expect([made.status, made.text]).toEqual([201, expect.any(String)]);
@@ -59,27 +65,38 @@ async function rejectedOf({ id }: Outcome): Promise<readonly Record<string, unkn
 const reject = { on_error: 'reject' };
 const vcfHead =
   '##fileformat=VCFv4.2\n##reference=GRCh38\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+const gtf = (start: number | string): string => `1\tx\tgene\t${start}\t9\t.\t+\t.\tgene_id "a";\n`;
 const feature = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a\n';
 
 describe('records with errors are rejected, and the others stored', () => {
-  test.each<[string, string, object, number, string | null]>([
-    ['a.json', '{"n":1}\n{"n":NaN}\n{"n":"x"}\n{"n":[2]}\n', {}, 2, 'n'],
-    ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', { target_fields: [{ name: 'n', data_type: 'long' }] }, 3, 'n'],
-    ['a.vcf', `${vcfHead}1\t5\t.\tA\tC\t.\t.\t.\n1\tx\t.\tA\tC\t.\t.\t.\n1\t7\t.\tA\tC\t.\t.\t.\n`, {}, 5, 'POS'],
-    ['a.gff3', `##gff-version 3\n${feature}1\tx\n${feature}`, {}, 3, null],
-    ['a.bed', '1\t5\t9\n1\tx\t9\n1\t6\t9\n', {}, 2, 'chromStart'],
-    ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', { target_fields: [{ name: 'n', data_type: 'long' }] }, 3, 'n'],
-  ])('%s', async (name, text, more, line, field) => {
-    const done = await imported([name, text], reject, more);
+  const long = { target_fields: [{ name: 'n', data_type: 'long' }] };
+  const positions = ['"position":5', '"position":"x"', '"position":7'];
+  test.each<[string, string, object, number, string | null, string]>([
+    ['a.json', '{"n":1}\n{"n":NaN}\n{"n":"x"}\n{"n":[2]}\n', {}, 2, 'n', 'the value is NaN'],
+    ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', long, 3, 'n', '"x" is not a valid long'],
+    ['a.tsv', 'n\ts\n1\ta\nx\tb\n3\tc\n', long, 3, 'n', '"x" is not a valid long'],
+    ['a.vcf', `${vcfHead}1\t5\t.\tA\tC\t.\t.\t.\n1\tx\t.\tA\tC\t.\t.\t.\n1\t7\t.\tA\tC\t.\t.\t.\n`, {}, 5, 'POS', '"x" is not a position'],
+    ['a.gff3', `##gff-version 3\n${feature}1\tx\n${feature}`, {}, 3, null, 'columns'],
+    ['a.gtf', `${gtf(5)}${gtf('x')}${gtf(7)}`, {}, 2, 'start', '"x"'],
+    ['a.bed', '1\t5\t9\n1\tx\t9\n1\t6\t9\n', {}, 2, 'chromStart', '"x"'],
+    ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', long, 3, 'n', '"x" is not a valid long'],
+    ['nirvana.json', `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38"},"positions":[\n${positions.map((one) => `{"chromosome":"1",${one},"refAllele":"A"}`).join(',\n')}\n]}\n`, {}, 3, 'position', 'a whole number as "position"'],
+  ])('%s', async (name, text, more, line, field, reason) => {
+    const done = await imported([name, text], { ...reject, max_rejected: 1 }, more);
     expect([done.status, done.error]).toEqual(['completed', null]);
     const stored = name === 'a.json' ? 3 : 2;
     expect(done.receipt).toMatchObject({ records_stored: stored, records_rejected: 1, is_committed: true });
-    expect(done.errors).toMatchObject([{ line, field, count: 1 }]);
+    const message: unknown = expect.stringContaining(reason);
+    expect(done.errors).toMatchObject([{ line, field, count: 1, message }]);
     expect(await total()).toBe(stored);
-    expect(await rejectedOf(done)).toMatchObject([{ file: name, line, field, errors: 1 }]);
+    const [rejected, ...others] = await rejectedOf(done);
+    expect(rejected).toMatchObject({ file: name, line, field, errors: 1, message });
+    expect([others, rejected!['text']]).toEqual([[], text.split('\n')[line - 1]]);
     const failed = await imported([name, text], {}, more);
     expect([failed.status, await total()]).toEqual(['failed', 0]);
     expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
+    const none = await imported([name, text], { ...reject, max_rejected: 0 }, more);
+    expect([none.status, await total(), (await rejectedOf(none)).length]).toEqual(['failed', 0, 1]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
@@ -113,14 +130,58 @@ test('what cannot be told apart fails the import', async () => {
   }
 });
 
-test.each([
-  [{ on_error: 'ignore' }, 'on_error'],
-  [{ on_error: 'reject', strict_validation: true }, 'strict_validation'],
-  [{ on_error: 'reject', raise_on_errors: true }, 'raise_on_errors'],
-  [{ max_rejected: 5 }, 'max_rejected'],
-  [{ on_error: 'reject', max_rejected: -1 }, 'max_rejected'],
-])('%j is a 400', async (validation_params, named) => {
-  const body = { dataset_id: datasetId, data_records: [], validation_params };
-  const answer = await ann.post('/v2/dataset_imports', body);
-  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(named)]);
+test('the sources of a manifest may reject max_rejected records together', async () => {
+  const manifest = {
+    files: [
+      { object_id: await file('one.csv', 'n\n1\nx\n3\n') },
+      { object_id: await file('two.json', '{"n":4}\n{"n":"y"}\n') },
+    ],
+  };
+  const more = { target_fields: [{ name: 'n', data_type: 'long' }] };
+  const failed = await imported(manifest, { ...reject, max_rejected: 1 }, more);
+  expect([failed.status, await total()]).toEqual(['failed', 0]);
+  const done = await imported(manifest, { ...reject, max_rejected: 2 }, more);
+  expect([done.status, await total()]).toEqual(['completed', 3]);
+  expect(await rejectedOf(done)).toMatchObject([
+    { file: 'one.csv', line: 3, field: 'n' },
+    { file: 'two.json', line: 2, field: 'n' },
+  ]);
 });
+
+test.each<[object, ...string[]]>([
+  [{ on_error: 'ignore' }, 'on_error'],
+  [{ on_error: 'reject', strict_validation: true }, '"on_error": "reject"', '"strict_validation": true'],
+  [{ on_error: 'reject', raise_on_errors: true }, '"on_error": "reject"', '"raise_on_errors": true'],
+  [{ max_rejected: 5 }, 'max_rejected', 'on_error'],
+  [{ on_error: 'reject', max_rejected: -1 }, 'max_rejected'],
+])('%j is a 400, in a manifest too', async (params, ...named) => {
+  const ask = (more: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...more });
+  const object_id = await file('a.csv', 'n\n1\n');
+  const files = [{ object_id }, { object_id, validation_params: params }];
+  for (const [key, answer] of [
+    ['validation_params', await ask({ data_records: [], validation_params: params })],
+    ['manifest', await ask({ manifest: { files } })],
+  ] as const) {
+    expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
+    for (const name of named) expect((answer.json[key] as string[]).join()).toContain(name);
+  }
+}); // prettier-ignore
+
+test('what a file of a manifest overrides is judged with what the import says', async () => {
+  const object_id = await file('own.csv', 'n\n1\n');
+  const ask = (validation_params: object, own: object) =>
+    ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      validation_params,
+      manifest: { files: [{ object_id, validation_params: own }] },
+    });
+  expect((await ask(reject, { strict_validation: true })).json).toEqual({
+    manifest: [expect.stringMatching(/^File 1 "own.csv", validation_params: "on_error": "reject" .*"strict_validation": true/)],
+  });
+  for (const [general, own] of [
+    [reject, { strict_validation: true, on_error: 'fail' }],
+    [{ strict_validation: true }, { strict_validation: false, ...reject }],
+    [reject, { max_rejected: 3 }],
+  ] as const)
+    expect((await ask(general, own)).status).toBe(201);
+}); // prettier-ignore
