@@ -1,14 +1,33 @@
-import type { Form } from '../http/form.js';
+import { isDeepStrictEqual } from 'node:util';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
+import { isObject, type Form } from '../http/form.js';
 
 /**
  * Notes a mistake if a request gives another value than the present one to a key that cannot change. Clients send whole resources
- * back (contract 1.5), so the same value, also as text, and an empty one are no change.
+ * back (contract 1.5), so the same value, also as text, some members of an object, and an empty value are no change.
  */
 export function refuseChange(form: Form, key: string, present: unknown, message: string): void {
   const value = form.raw(key);
   if (value === undefined || value === '' || value === present) return;
-  if (typeof value !== 'object' && String(value as string) === String(present)) return;
-  form.fail(key, message);
+  const isSame =
+    typeof value === 'object' && value !== null
+      ? isEmpty(value) || isContained(value, present)
+      : String(value as string) === String(present);
+  if (!isSame) form.fail(key, message);
+}
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0;
+}
+
+/** Whether the list is the present one, or the object has no other members than the present one. */
+function isContained(value: object, present: unknown): boolean {
+  const changed = isObject(value) && isObject(present) ? { ...present, ...value } : value;
+  return isDeepStrictEqual(plain(changed), plain(present));
+}
+
+function plain(value: unknown): unknown {
+  return parseJson(stringifyJson(value ?? null));
 }
 
 /** Why a key of objects and datasets cannot change. */
@@ -17,4 +36,8 @@ export const unchangeable = {
   capacity: 'The capacity of a dataset cannot be changed.',
   objectType: 'The type of an object cannot be changed.',
   storageClass: 'Only datasets have a storage class.',
+  content:
+    'The size and the md5 of a file are those of its upload; upload a file anew to change them.',
+  fields: 'Fields of a dataset are added and changed with /v2/dataset_fields.',
+  dataset: 'A field cannot be moved to another dataset.',
 } as const;

@@ -86,7 +86,11 @@ export interface NewImport {
   readonly taskDescription?: string;
 }
 
+/** A change of an import. `metadata` replaces the keys of the user; those of the server are left out of it, and stay. */
 export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
+
+/** The keys of an import's metadata that the server sets. */
+export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
 
 const defaultPriority = 10; // seen on the original service (contract 15.1)
 
@@ -104,12 +108,12 @@ export interface ImportTable {
 
 /** Statements over imports. */
 export function importTable(db: Database): ImportTable {
-  const get = async (id: number): Promise<ImportRow | undefined> => {
-    const row = await db.get(sql`SELECT ${imports.columns} FROM imports WHERE id = ${id}`);
+  const get = async (id: number, from = db): Promise<ImportRow | undefined> => {
+    const row = await from.get(sql`SELECT ${imports.columns} FROM imports WHERE id = ${id}`);
     return row && imports.parse(row);
   };
   return {
-    get,
+    get: (id) => get(id),
     list: (filter, page) => listJobs(db, imports, filter, page),
     create: (job) =>
       db.atomic(async (tx) => {
@@ -153,12 +157,20 @@ export function importTable(db: Database): ImportTable {
         await recordCreated(tx, id);
         return { row, task };
       }),
-    update: async (id, patch) => {
-      const tags = patch.tags && cleanTags(patch.tags);
-      const change = imports.update(id, { ...patch, ...(tags && { tags }), updatedAt: Date.now() });
-      if (change !== undefined) await db.run(change);
-      return get(id);
-    },
+    update: (id, patch) =>
+      // One transaction: the task of the import may set keys of the server meanwhile.
+      db.atomic(async (tx) => {
+        const row = await get(id, tx);
+        if (row === undefined) return undefined;
+        const tags = patch.tags && cleanTags(patch.tags);
+        const metadata = patch.metadata && {
+          ...entries(row.metadata, (key) => serverMetadata.includes(key)),
+          ...entries(patch.metadata, (key) => !serverMetadata.includes(key)),
+        };
+        const changed = { ...patch, ...(tags && { tags }), ...(metadata && { metadata }) };
+        await tx.run(imports.update(id, { ...changed, updatedAt: Date.now() })!);
+        return get(id, tx);
+      }),
     delete: async (id) => {
       await db.atomic(async (tx) => {
         await tx.run(sql`DELETE FROM imports WHERE id = ${id}`);
@@ -166,4 +178,9 @@ export function importTable(db: Database): ImportTable {
       });
     },
   };
+}
+
+/** The entries of an object whose keys are wanted. */
+function entries(object: JsonObject, isWanted: (key: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => isWanted(key)));
 }

@@ -173,6 +173,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       type: readBy(nullable(text), (form, key) => form.nullableText(key)),
       example: null,
       create: 'optional',
+      update: true,
       show: null,
     },
     fields: {

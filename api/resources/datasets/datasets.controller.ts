@@ -39,6 +39,7 @@ export const DatasetsController = crudController<
     const object = await context.catalog.objects.get(id);
     refuseChange(form, 'vault_id', object?.vaultId, unchangeable.vault);
     refuseChange(form, 'capacity', capacity, unchangeable.capacity);
+    refuseChange(form, 'fields', undefined, unchangeable.fields);
     form.done();
     return context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, id, storageClass);

@@ -21,6 +21,7 @@ import {
   type Caller,
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
+import { refuseChange, unchangeable } from '../unchangeable.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
@@ -100,6 +101,7 @@ export class FieldsController {
   ): Promise<object> {
     const form = new Form(body);
     const patch = readFieldPatch(form, field);
+    refuseChange(form, 'dataset_id', field.datasetId, unchangeable.dataset);
     form.done();
     const row = await this.context.catalog.fields.update(field.id, patch);
     if (!row) throw notFound();

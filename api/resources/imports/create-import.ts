@@ -10,7 +10,7 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { overriddenBy } from '../../../scheduler/jobs/import/prepare-sources.js';
 import { checkParameterNames, checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
-import { importResource } from './import.js';
+import { importResource, serverMetadataIn } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -33,6 +33,9 @@ export async function createImport(
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
+  const taken = serverMetadataIn(form);
+  if (taken.length > 0)
+    form.fail('metadata', `The server sets ${taken.join(', ')}; choose other names.`);
   checkRejection(form, options.validationParams ?? null, source?.files ?? []);
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');

@@ -1,6 +1,6 @@
-import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
+import { serverMetadata, type ImportRow, type NewImport } from '../../../engine/catalog/imports.js';
 import { genomeBuilds, type JsonObject } from '../../../engine/core/types.js';
-import type { Form } from '../../http/form.js';
+import { isObject, type Form } from '../../http/form.js';
 import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
 import {
   bodySchema,
@@ -163,10 +163,11 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     import_messages: empty({}),
     metadata: {
       ...(jobFields['metadata'] as Field),
-      type: readBy(jsonObject, readMetadata),
+      type: readBy(jsonObject, (form, key) => form.object(key)),
       description:
         'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',
       create: 'optional',
+      update: true,
       example: initialMetadata,
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
     },
@@ -200,23 +201,23 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
   },
 });
 
-/** The keys of an import's metadata that the server sets. */
-const serverKeys = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
-
-function readMetadata(form: Form, key: string): JsonObject | undefined {
-  const given = form.object(key);
-  const taken = Object.keys(given ?? {}).filter((name) => serverKeys.includes(name));
-  if (taken.length === 0) return given;
-  return form.fail(key, `The server sets ${taken.join(', ')}; choose other names.`);
+/** The keys that a request gives in `metadata` and only the server sets. */
+export function serverMetadataIn(form: Form): readonly string[] {
+  const given = form.raw('metadata');
+  return isObject(given) ? Object.keys(given).filter((key) => serverMetadata.includes(key)) : [];
 }
 
 /** The body of a request that changes an import. */
 export const importChange = bodySchema(
   'DatasetImportChange',
-  'Cancels an import, or changes its description and tags.',
+  'Cancels an import, or changes its description, metadata and tags.',
   {
     ...cancelKey,
     description: { type: nullableText },
+    metadata: {
+      type: jsonObject,
+      description: 'Replaces the keys of the user; those of the server stay.',
+    },
     tags: { type: strings },
   },
   { description: 'Curated variants of March 2026, checked twice.', tags: ['curated', 'checked'] },

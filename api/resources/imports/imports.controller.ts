@@ -14,7 +14,7 @@ import { importOperations } from '../tasks/jobs.operations.js';
 import type { Query as QueryString } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { importResource } from './import.js';
+import { importResource, serverMetadataIn } from './import.js';
 import { rejectedTarget, isRedirect } from '../downloads/signed-addresses.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
@@ -24,7 +24,8 @@ export class ImportsController extends jobController({
   table: ({ imports }) => imports,
   view: (presenter, row) => presenter.ofImport(row),
   update: {
-    // One client sends all of a resource when it saves, with outdated progress in `metadata`, which is therefore ignored.
+    // One client sends all metadata when it saves, those of the server included and perhaps outdated.
+    ignored: (form) => serverMetadataIn(form).map((key) => `metadata.${key}`),
     read: (form) => importResource.readUpdate(form),
     write: ({ imports }, id, patch: ImportPatch) => imports.update(id, patch),
   },

@@ -94,6 +94,9 @@ export class ObjectsController {
     const patch = declared.readUpdate(form) as ObjectPatch;
     refuseChange(form, 'vault_id', object.vaultId, unchangeable.vault);
     refuseChange(form, 'object_type', object.objectType, unchangeable.objectType);
+    refuseChange(form, 'size', object.size, unchangeable.content);
+    refuseChange(form, 'md5', object.md5, unchangeable.content);
+    refuseChange(form, 'fields', undefined, unchangeable.fields);
     const dataset = await this.context.catalog.datasets.get(object.id);
     refuseChange(form, 'capacity', dataset?.capacity, unchangeable.capacity);
     if (!dataset) refuseChange(form, 'storage_class', null, unchangeable.storageClass);

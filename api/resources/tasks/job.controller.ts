@@ -1,4 +1,4 @@
-import { Body, Controller, Query, Req } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf, type Kinds } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
@@ -14,7 +14,9 @@ import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import { answerList, type Page, type Query as QueryString } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import { reportIgnored } from '../../http/known-keys.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import { refuseChange } from '../unchangeable.js';
 import { cancelJob, isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
@@ -25,7 +27,7 @@ export interface JobDescription<K extends JobResourceKind> {
   readonly kind: K;
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
-  readonly operations: Readonly<Record<JobAction, OperationRow>>;
+  readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
   table(tables: Tables): {
     get(id: number): Promise<Kinds[K] | undefined>;
     list(filter: JobFilter, page: Page): Promise<Listed<Kinds[K]>>;
@@ -33,6 +35,8 @@ export interface JobDescription<K extends JobResourceKind> {
   view(presenter: JobPresenter, row: Kinds[K]): Promise<object>;
   /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
   readonly update?: {
+    /** What the request gives and has no effect, because clients send it back. */
+    ignored(form: Form): readonly string[];
     read(form: Form): object;
     write(tables: Tables, id: number, patch: object): Promise<Kinds[K] | undefined>;
   };
@@ -50,6 +54,8 @@ export function jobController<K extends JobResourceKind>(
 ): JobControllerClass<Kinds[K]> {
   type Row = Kinds[K];
   const { kind, operations, cancelPermission } = job;
+  const changeable = keysOf(operations.patch);
+  const fixed = keysOf(operations.create).filter((key) => !changeable.includes(key));
 
   @Controller()
   class JobController {
@@ -84,8 +90,13 @@ export function jobController<K extends JobResourceKind>(
 
     @Operation(operations.put)
     @Access('write', kind, cancelPermission)
-    put(@Resource() row: Row, @Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
-      return this.patch(row, body, request);
+    put(
+      @Resource() row: Row,
+      @Body() body: unknown,
+      @Req() request: ApiRequest,
+      @Res({ passthrough: true }) reply: ApiReply,
+    ): Promise<object> {
+      return this.patch(row, body, request, reply);
     }
 
     @Operation(operations.patch)
@@ -94,11 +105,14 @@ export function jobController<K extends JobResourceKind>(
       @Resource() row: Row,
       @Body() body: unknown,
       @Req() request: ApiRequest,
+      @Res({ passthrough: true }) reply: ApiReply,
     ): Promise<object> {
       const isCancel = isCancelRequest(body, request);
       const form = new Form(body);
       const patch = job.update?.read(form) ?? {};
+      await this.#refuseChanges(form, row, request);
       form.done();
+      reportIgnored(this.context, request, reply, job.update?.ignored(form) ?? []);
       if (isCancel) await cancelJob(this.context, row);
       const { catalog } = this.context;
       const changed =
@@ -107,6 +121,15 @@ export function jobController<K extends JobResourceKind>(
           : await job.table(catalog).get(row.id);
       if (!changed) throw notFound();
       return this.view(changed, request);
+    }
+
+    /** Notes a mistake for every key that was given when the job was created, and that a request would change. */
+    async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
+      const given = fixed.filter((key) => form.raw(key) !== undefined);
+      if (given.length === 0) return;
+      const shown = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
+      for (const key of given)
+        refuseChange(form, key, shown[key], `The ${key} of an ${kind} cannot be changed.`);
     }
 
     view(row: Row, request: ApiRequest): Promise<object> {
@@ -122,6 +145,12 @@ export function jobController<K extends JobResourceKind>(
     }
   }
   return JobController;
+}
+
+/** The keys that the body of an operation may have. */
+function keysOf(operation: OperationRow | undefined): readonly string[] {
+  const body = operation?.body;
+  return typeof body === 'object' ? Object.keys(body.schema['properties'] as object) : [];
 }
 
 /** The filters of the account-wide lists of imports, exports and commits. */

@@ -90,7 +90,7 @@ export const importOperations = jobOperations(
     noun: 'an import',
     answer: importResource.schema,
     body: importChange,
-    note: ', or changes its description and tags',
+    note: ', or changes its description, metadata and tags',
   },
   {
     create: {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { NamedSchema } from '../../../api/http/schema.js';
+import { operations } from '../../../api/resources/index.js';
 import { idOf, listOf, makeFixture, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
 
 /* What a request gives has an effect or is refused by its name; it is never accepted and dropped. */
@@ -103,6 +105,104 @@ test('an address of values needs the place of the value', async () => {
   expect([without.status, without.text]).toEqual([400, expect.stringContaining('{value}')]);
   const kept = await ann.patch(path, { url_template: 'https://example.org/{value}' });
   expect(kept.json['url_template']).toBe('https://example.org/{value}');
+});
+
+describe('every key that creates a resource changes it, or is refused by its name', () => {
+  const changed = Object.values(operations).flatMap(({ method, paths: [path] }) => (method === 'PATCH' ? [path.split('/')[2]!] : []));
+  const created = changed.flatMap((name) => {
+    const create = Object.values(operations).find((one) => one.method === 'POST' && one.paths[0] === `/v2/${name}`);
+    return create === undefined ? [] : [[name, (create.body as NamedSchema).schema['properties'] as object] as const];
+  });
+
+  test('all resources but commits and tasks, which no request creates', () => {
+    expect(created.map(([name]) => name).sort()).toEqual(['beacon_sets', 'beacons', 'dataset_exports', 'dataset_fields', 'dataset_imports', 'datasets', 'objects', 'saved_queries', 'vaults']);
+  });
+
+  test.each(created)('%s', async (name, properties) => {
+    const { vaultId, datasetId, fileId, exportId } = fixture;
+    const setId = idOf(await ann.post('/v2/beacon_sets', { title: `of ${name}` }));
+    const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'b' };
+    const records = [{ gene: 'x' }];
+    const made: Readonly<Record<string, () => Promise<number> | number>> = {
+      vaults: () => vaultId,
+      objects: () => fileId,
+      datasets: () => datasetId,
+      dataset_fields: async () => idOf(await ann.post('/v2/dataset_fields', { dataset_id: datasetId, name: 'changing' })),
+      dataset_imports: async () => idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records })),
+      dataset_exports: () => exportId,
+      saved_queries: async () => idOf(await ann.post('/v2/saved_queries', { name: 'q' })),
+      beacon_sets: () => setId,
+      beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
+    };
+    const path = `/v2/${name}/${await made[name]!()}`;
+    for (const key of Object.keys(properties)) {
+      const before = (await ann.get(path)).json;
+      const value = otherThan(before[key]);
+      const answer = await ann.patch(path, { [key]: value });
+      if (answer.status === 400) {
+        expect([key, Object.keys(answer.json)]).toEqual([key, [key]]);
+        expect((await ann.get(path)).json[key]).toEqual(before[key]);
+        const same = await ann.patch(path, { [key]: before[key] ?? null });
+        expect([key, same.status, same.text]).toEqual([key, 200, same.text]);
+      } else {
+        // A dataset shows the type of its content as an object.
+        const shown = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
+        const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+        expect([key, answer.status, shown]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
+      }
+    }
+  });
+}); // prettier-ignore
+
+/** Another value of the same kind. */
+function otherThan(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'string') return `${value}x`;
+  if (Array.isArray(value)) return ['x'];
+  if (typeof value === 'object' && value !== null) return { x: 1 };
+  return value === undefined ? [{ gene: 'y' }] : 'x';
+}
+
+test('metadata of an import are changed by its user, and those of the server stay', async () => {
+  const body = { dataset_id: fixture.datasetId, records: [{ gene: 'x' }] };
+  const made = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
+  const path = `/v2/dataset_imports/${idOf(made)}`;
+  const { progress, validation, receipt } = made.json['metadata'] as Record<string, unknown>;
+  const server = { progress, validation, receipt };
+  for (const [method, metadata, own] of [
+    ['PATCH', { study: 'B' }, { study: 'B' }],
+    ['PUT', { label: ['x'], more: { a: 1 } }, { label: ['x'], more: { a: 1 } }],
+    // Clients that save send everything back, perhaps of an earlier moment.
+    ['PATCH', { ...server, progress: { processed_records: 0 }, study: 'C' }, { study: 'C' }],
+    ['PATCH', null, { study: 'C' }],
+    ['PATCH', [], {}],
+  ] as const) {
+    const changed = await ann.call(method, path, { metadata });
+    expect([changed.status, changed.json['metadata']]).toEqual([200, { ...server, ...own }]);
+    expect((await ann.get(path)).json['metadata']).toEqual({ ...server, ...own });
+    const ignored = metadata !== null && 'progress' in metadata;
+    expect(changed.headers.get('ignored-keys')).toBe(ignored ? 'metadata.progress, metadata.validation, metadata.receipt' : null);
+  }
+  expect((await ann.patch(path, { metadata: 'x' })).json).toHaveProperty('metadata');
+}); // prettier-ignore
+
+test('metadata that change while an import runs and what the server reports are both kept', async () => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => `{"gene":"g${i}"}\n`).join('');
+  const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'many.json' };
+  const uploaded = await ann.post('/v2/objects', file);
+  await send('', 'PUT', String(uploaded.json['upload_url']), lines);
+  const body = { dataset_id: fixture.datasetId, object_id: idOf(uploaded), metadata: { n: -1 } };
+  const path = `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', body))}`;
+  let status: unknown;
+  let n = 0;
+  do {
+    status = (await ann.patch(path, { metadata: { n: ++n } })).json['status'];
+  } while (status === 'queued' || status === 'running');
+  expect((await ann.get(path)).json).toMatchObject({
+    status: 'completed',
+    metadata: { n, receipt: { records_stored: 20_000 }, progress: { processed_records: 20_000 } },
+  });
 });
 
 test('metadata given with an import stay beside those of the server', async () => {
