@@ -1,61 +1,198 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NamedSchema } from '../../../api/http/schema.js';
-import { operations } from '../../../api/resources/index.js';
+import { operations, schemas } from '../../../api/resources/index.js';
+import { byTier } from '../../tier.js';
 import { idOf, makeFixture, startServer, type Client, type TestServer } from '../server.js';
+
+/* Values that are no ids, wherever the OpenAPI document has an id: in paths, query strings and bodies, at any depth. */
+
+type Json = Readonly<Record<string, unknown>>;
+type Path = readonly (string | number)[];
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json; readonly example?: Json }>> };
+} // prettier-ignore
 
 let server: TestServer;
 let ann: Client;
+/** Ids of the live server, by the keys of bodies and by the second segment of paths. */
 let ids: Readonly<Record<string, number>>;
+let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly components: { readonly schemas: Readonly<Record<string, Json>> } }; // prettier-ignore
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
   const made = await makeFixture(ann);
+  openapi = (await ann.get('/openapi.json')).json as never;
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
   const beacon = { beacon_set_id: setId, title: 'Cohort', vault_object_id: made.datasetId };
+  const { datasetId, importId, exportId, commitId } = made;
   ids = {
     vault_id: made.vaultId,
     parent_object_id: made.folderId,
     vault_parent_object_id: made.folderId,
-    dataset_id: made.datasetId,
-    dataset: made.datasetId,
-    vault_object_id: made.datasetId,
+    dataset_id: datasetId,
+    dataset: datasetId,
+    vault_object_id: datasetId,
     object_id: made.fileId,
     beacon_set_id: setId,
+    vaults: made.vaultId,
     objects: made.fileId,
-    datasets: made.datasetId,
+    uploads: made.fileId,
+    downloads: made.fileId,
+    users: ann.user.id,
+    datasets: datasetId,
     dataset_fields: made.fieldId,
+    dataset_imports: importId,
+    datasets_imports: importId,
+    dataset_exports: exportId,
+    datasets_exports: exportId,
+    dataset_commits: commitId,
+    datasets_commits: commitId,
+    tasks: made.taskId,
+    beacon_sets: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
   };
 });
 afterAll(() => server.close());
 
-/** Every key of a body that holds an id, with its operation. */
-const keys = Object.values(operations).flatMap(({ id, method, paths: [path], body }) => {
-  if (typeof body !== 'object') return [];
-  const { schema, example } = body as NamedSchema;
-  return Object.keys(schema['properties'] as object)
-    .filter((key) => /_id$|^dataset$/.test(key))
-    .map((key) => ({ id, key, method, path, example: example as Readonly<Record<string, unknown>> }));
+const hostile = byTier<readonly unknown[]>(
+  ['', 'x', 0, 1.5, {}],
+  ['', ' ', 'x', 0, -1, 1.5, 2 ** 53, '99999999999999999999', true, {}, []],
+);
+const rows = Object.values(operations);
+const addresses = rows.flatMap(({ method, paths }) => paths.map((path) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }))); // prettier-ignore
+const withBody = rows.filter(({ body }) => typeof body === 'object');
+
+test('the OpenAPI document has every operation, and ids at every depth', () => {
+  const described = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+  expect(described.sort()).toEqual(addresses.map(({ method, path }) => `${method} ${path}`).sort());
+  const keys = withBody.flatMap((row) => idsOf(keysOf(schemaOf(row.body as NamedSchema))).map((path) => path.join('.')));
+  expect(keys).toEqual(expect.arrayContaining(['vault_id', 'dataset', 'manifest.files.0.object_id', 'queries.0.dataset_id']));
+  expect(keys.length).toBeGreaterThan(20);
 }); // prettier-ignore
 
-test('bodies have ids to try', () => {
-  expect(keys.length).toBeGreaterThan(10);
+test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: what is no id is none of its path', async ({ method, path }) => {
+  const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
+  for (const { name } of parameters.filter((one) => one.in === 'path')) {
+    for (const value of hostile.filter((one) => typeof one !== 'object').map(String)) {
+      const target = fill(path.replace(`{${name}}`, encodeURIComponent(value)));
+      const body = method === 'GET' || method === 'DELETE' ? undefined : {};
+      const { status, text } = await ann.call(method, target, body);
+      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out.
+      const isFound = status < 300 && (value === '' || name === 'ids');
+      expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
+    }
+  }
+  expect(failures()).toEqual([]);
+}); // prettier-ignore
+
+test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: what is no id is no error of the server in its query', async ({ method, path }) => {
+  const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
+  for (const { name } of parameters.filter((one) => one.in === 'query')) {
+    const isId = /(?:^|_)id$|^user$/.test(name);
+    for (const value of isId ? hostile.map(String) : byTier([], [''])) {
+      const answer = await ann.call(method, `${fill(path)}?${name}=${encodeURIComponent(value)}`);
+      expect([name, value, answer.status < 500, answer.text]).toEqual([name, value, true, answer.text]);
+    }
+  }
+  expect(failures()).toEqual([]);
+}); // prettier-ignore
+
+test.each(withBody)('$id: what is no id is no error of the server in its body', async (row) => {
+  const { method, paths } = row;
+  const schema = schemaOf(row.body as NamedSchema);
+  const target = fill(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
+  const live = withLiveIds((row.body as NamedSchema).example) as Json;
+  const required = (schema['required'] ?? []) as readonly string[];
+  const least = Object.fromEntries(Object.entries(live).filter(([key]) => required.includes(key)));
+  const all = keysOf(schema);
+  const idPaths = new Set(idsOf(all));
+  for (const path of all) {
+    for (const value of idPaths.has(path) ? hostile : byTier([], [''])) {
+      // Beside an example of everything, and alone: other keys may hide what a part says.
+      for (const body of [live, least]) {
+        const { status, text } = await ann.call(method, target, withValue(body, path, value));
+        expect([path, value, status < 500, text]).toEqual([path, value, true, text]);
+        expect([path, value, failures()]).toEqual([path, value, []]);
+      }
+    }
+    const [key] = path;
+    if (path.length > 1 || !idPaths.has(path) || !required.includes(String(key))) continue;
+    // A required id that is empty is missing; one that may be absent is then absent.
+    const empty = await ann.call(method, target, { ...live, [key!]: '' });
+    expect([empty.status, Object.keys(empty.json)]).toEqual([400, [key]]);
+  }
 });
 
-test.each(keys)('$id: a value of $key that is no id is no error of the server', async (one) => {
-  const path = one.path.replace(':id', String(ids[one.path.split('/')[2] ?? '']));
-  const live = Object.fromEntries(
-    Object.entries(one.example).map(([key, value]) => [key, ids[key] ?? value]),
-  );
-  // A required id that is empty is missing; one that may be absent is then absent.
-  for (const value of ['', ' ', 'x', 0, -1, 1.5, 2 ** 53, '99999999999999999999', true, {}, []]) {
-    const answer = await ann.call(one.method, path, { ...live, [one.key]: value });
-    const outcome = [one.key, value, answer.status < 500];
-    expect([...outcome, answer.text]).toEqual([one.key, value, true, answer.text]);
+test.each([
+  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: ids['dataset_id'], manifest: { files: [{ object_id: value }] } }), 'manifest'],
+  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: value, data_records: [{ gene: 'x' }] }), 'dataset_id'],
+  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: ids['dataset_id'], object_id: value }), 'object_id', 'non_field_errors'],
+  ['POST', '/v2/objects', (value: unknown) => ({ vault_id: value, object_type: 'folder', filename: 'n' }), 'vault_id'],
+  ['POST', '/v2/dataset_fields', (value: unknown) => ({ dataset_id: value, name: 'n' }), 'dataset_id'],
+  ['POST', '/v2/dataset_exports', (value: unknown) => ({ dataset_id: value, format: 'csv' }), 'dataset_id'],
+  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: value, vault_object_id: ids['dataset_id'], title: 't' }), 'beacon_set_id'],
+  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: ids['beacon_set_id'], vault_object_id: value, title: 't' }), 'vault_object_id'],
+] as const)('%s %s answers 400 that names the key (%#)', async (method, path, bodyOf, ...keys) => {
+  for (const value of ['', 'x', 0, -1, 1.5, true]) {
+    const answer = await ann.call(method, path, bodyOf(value));
+    expect([value, answer.status, keys.includes(Object.keys(answer.json)[0] as never)]).toEqual([value, 400, true]);
   }
-  const required = (operations[one.id]!.body as NamedSchema).schema['required'] ?? [];
-  if (!(required as readonly string[]).includes(one.key)) return;
-  const empty = await ann.call(one.method, path, { ...live, [one.key]: '' });
-  expect([empty.status, Object.keys(empty.json)]).toEqual([400, [one.key]]);
-});
+}); // prettier-ignore
+
+/** The errors of the server since the last call. */
+function failures(): readonly string[] {
+  return server.logs.splice(0).filter((line) => line.includes('"event":"error"'));
+}
+
+/** An address with the ids of the live server in it. */
+function fill(path: string): string {
+  const name = path.split('/')[2] ?? '';
+  const own = ids[name] ?? ids[`${name}s`];
+  return path.replace('{id}', String(own)).replace('{ids}', 'x').replace('{revision}', '1');
+}
+
+function withLiveIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLiveIds);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, ids[key] ?? withLiveIds(item)]),
+  );
+}
+
+/** The body with a value at a path, whose objects and lists are made where they are missing. */
+function withValue(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
+  if (key === undefined) return value;
+  const member = (body as Json | undefined)?.[key];
+  const inner = withValue(typeof member === 'object' ? member : undefined, rest, value);
+  if (typeof key === 'number') return [inner];
+  return { ...(body as Json | undefined), [key]: inner };
+}
+
+/** The schema of a body as the document has it. */
+function schemaOf({ name, schema }: NamedSchema): Json {
+  return openapi?.components.schemas[name] ?? schema;
+}
+
+/** The paths of all keys that a schema declares; a list is seen through its first member. */
+function keysOf(schema: Json, path: Path = [], seen: readonly Json[] = []): Path[] {
+  const { $ref, properties, items, allOf, anyOf } = schema;
+  if (typeof $ref === 'string') {
+    const named = schemas.find(({ name }) => $ref.endsWith(`/${name}`))!.schema as Json;
+    return seen.includes(named) ? [] : keysOf(named, path, [...seen, named]);
+  }
+  return [
+    ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keysOf(part, path, seen)),
+    ...(items === undefined ? [] : keysOf(items as Json, [...path, 0], seen)),
+    ...Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(([key, member]) => [
+      [...path, key],
+      ...keysOf(member, [...path, key], seen),
+    ]),
+  ];
+} // prettier-ignore
+
+function idsOf(paths: readonly Path[]): readonly Path[] {
+  return paths.filter((path) => /(?:^|_)id$|^dataset$/.test(String(path.at(-1))));
+}

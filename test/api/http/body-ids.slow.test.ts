@@ -1,0 +1,2 @@
+// More values that are no ids, and the empty text for every other key.
+import './body-ids.test.js';
