@@ -1,7 +1,7 @@
 import { invalid } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from '../source/utf16.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
@@ -48,7 +48,7 @@ export const csvParameters = {
   comment: 'The beginning of comment lines; empty for none.',
   skiprows: 'List of lines that are not read, from 0.',
   skipcols: 'List of columns that are not read, from 0.',
-  encoding: 'utf-8 or latin-1; when absent, UTF-8, and Latin-1 in cells that are not.',
+  encoding: 'utf-8, latin-1, utf-16, utf-16le or utf-16be; when absent, UTF-16 if the file begins like it, else UTF-8, and Latin-1 in cells that are not.',
   na_values: 'List of the texts that are null in columns of numbers, in any letter case; ".", "NA", "N/A", "NaN" and "null" when absent.',
   known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
@@ -68,7 +68,7 @@ export function csvParams(input: Input, usualDelimiter: string): CsvParams {
     mayNameColumns: (input['comment'] ?? null) === null,
     skippedLines: numbers(input, 'skiprows'),
     skippedColumns: numbers(input, 'skipcols'),
-    encoding: encoding(input['encoding']),
+    encoding: declaredEncoding(input),
     nullTexts: texts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
     build: buildParam(input['genome_build']),
     usesKnownSources: knownSources(input['known_sources']),
@@ -105,12 +105,16 @@ function knownSources(value: unknown): boolean {
   return isUsed;
 }
 
-function encoding(value: unknown): Encoding {
+/** The encoding that the request declares. */
+export function declaredEncoding(input: Input): Encoding {
+  const value = input['encoding'];
   if (value === undefined || value === null) return null;
   const name = typeof value === 'string' ? value.toLowerCase().replace('_', '-') : '';
   if (/^utf-?8$/.test(name)) return 'utf-8';
   if (/^(?:latin-?1|iso-8859-1|windows-1252|cp1252)$/.test(name)) return 'latin-1';
-  throw wrong('encoding', 'expected utf-8 or latin-1', value);
+  const utf16 = /^utf-?16(?:-?(le|be))?$/.exec(name);
+  if (utf16 !== null) return utf16[1] === undefined ? 'utf-16' : `utf-16${utf16[1] as 'le' | 'be'}`;
+  throw wrong('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
 function texts(input: Input, name: string): readonly string[] | null {

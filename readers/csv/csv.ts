@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
 import { CsvSplitter } from './csv-splitter.js';
 import { readCsvHeader, type CsvHeader } from './csv-header.js';
-import { csvParameters, csvParams, type CsvParams } from './csv-params.js';
+import { csvParameters, csvParams, declaredEncoding, type CsvParams } from './csv-params.js';
 import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
@@ -19,6 +19,7 @@ function reader(
     name,
     extensions,
     endsLinesAtReturn: true,
+    encodingOf: declaredEncoding,
     parameters: csvParameters,
     params: (input) => csvParams(input, delimiter),
     header: readCsvHeader,

@@ -1,7 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-
-/** The encodings that `encoding` declares; null: UTF-8, or Windows-1252 in cells that are no UTF-8. */
-export type Encoding = 'utf-8' | 'latin-1' | null;
+import type { Encoding } from '../source/utf16.js';
 
 // A byte order mark within a cell is data.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,13 +1,15 @@
 import { InputError } from '../../engine/core/errors.js';
+import { markedUtf16 } from './utf16.js';
 
 /** The compression of a file, found from its first bytes and never from its name. */
 export type Compression = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
 
 /**
  * The compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
- * no reader can use: other compressions, archives, UTF-16 and binary formats.
+ * no reader can use: other compressions, archives and binary formats, and UTF-16 unless it is decoded.
  */
-export function compressionOf(head: Uint8Array, name: string): Compression {
+export function compressionOf(head: Uint8Array, name: string, decodesUtf16 = false): Compression {
+  if (decodesUtf16 && markedUtf16(head) !== undefined) return 'plain';
   for (const { what, magic, fix } of refused) {
     if (magic.every((byte, i) => head[i] === byte)) {
       throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
@@ -51,6 +53,8 @@ const refused = [
   { what: 'a zip archive', magic: [0x50, 0x4b, 3, 4], fix: 'unpack it first' },
   { what: 'xz-compressed', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], fix: 'compress it with gzip' },
   { what: 'zstd-compressed', magic: [0x28, 0xb5, 0x2f, 0xfd], fix: 'compress it with gzip' },
+  { what: 'UTF-32 text', magic: [0xff, 0xfe, 0, 0], fix: 'save it as UTF-8' },
+  { what: 'UTF-32 text', magic: [0, 0, 0xfe, 0xff], fix: 'save it as UTF-8' },
   { what: 'UTF-16 text', magic: [0xff, 0xfe], fix: 'save it as UTF-8' },
   { what: 'UTF-16 text', magic: [0xfe, 0xff], fix: 'save it as UTF-8' },
   { what: 'a BCF file', magic: [0x42, 0x43, 0x46], fix: 'convert it with bcftools view' },

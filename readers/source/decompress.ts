@@ -8,8 +8,8 @@ import type { Compression } from './compression.js';
 import { asInputError, tooMuchDecoded } from './errors.js';
 
 /**
- * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; `progress.read` counts the compressed bytes read.
- * Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
+ * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; a plain file is read as it is. `progress.read` counts the bytes
+ * of the file that have been read. Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
  */
 export async function* decompressed(
   file: FileReader,
@@ -18,6 +18,7 @@ export async function* decompressed(
   progress = { read: 0 },
 ): AsyncGenerator<Uint8Array> {
   const input = countedInput(file, progress);
+  if (compression === 'plain') return yield* input;
   const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzip(file, input, name);
   let total = 0;
   for await (const piece of pieces) {

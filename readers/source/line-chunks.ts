@@ -1,8 +1,8 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
-import { bgzfBlockBytes, type Compression } from './compression.js';
-import { concat, decompressed, isZeroFrom } from './decompress.js';
+import { bgzfBlockBytes } from './compression.js';
+import { concat, isZeroFrom } from './decompress.js';
 import { lineTooLong, tooMuchDecoded, truncated } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 
@@ -76,10 +76,10 @@ export async function* blockChunks(
   if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
 }
 
-/** Whole lines of a gzip or bzip2 file, which one thread decompresses. */
+/** Whole lines of a text that one thread decompresses or decodes, from a file of `fileBytes` bytes. */
 export async function* decompressedLineChunks(
-  file: FileReader,
-  compression: Compression,
+  text: (progress: { read: number }) => AsyncIterable<Uint8Array>,
+  fileBytes: number,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
 ): Chunks {
   let toSkip = bodyOffset;
@@ -87,7 +87,7 @@ export async function* decompressedLineChunks(
   let pendingBytes = 0;
   let open = 0;
   const progress = { read: 0 };
-  for await (const piece of decompressed(file, compression, name, progress)) {
+  for await (const piece of text(progress)) {
     signal?.throwIfAborted();
     const skipped = Math.min(toSkip, piece.length);
     toSkip -= skipped;
@@ -111,7 +111,7 @@ export async function* decompressedLineChunks(
   if (pendingBytes > 0)
     yield {
       ref: { kind: 'bytes', name, bytes: concat(pending, pendingBytes) },
-      sourceBytes: file.bytes,
+      sourceBytes: fileBytes,
     };
 }
 

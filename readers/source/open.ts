@@ -1,23 +1,41 @@
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeaderSource } from '../reader.js';
-import { compressionOf, hasByteOrderMark, type Compression } from './compression.js';
+import { compressionOf, hasByteOrderMark } from './compression.js';
 import { concat, decompressed } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
 import type { ChunkOptions, Chunks, Source } from './source.js';
-import type { Splitter } from './splitter.js';
+import { detectedUtf16, fromUtf16, utf16Sample, type Encoding, type Utf16 } from './utf16.js';
 
-/** Opens a file of the data folder as a source; its compression is found from its content. */
-export async function openSource(path: string, name: string): Promise<Source> {
+/**
+ * Opens a file of the data folder as a source; its compression is found from its content. `encoding` is the one that the request declares,
+ * null if the text may be UTF-16, which then is decoded as it is unpacked; undefined for readers of UTF-8 alone.
+ */
+export async function openSource(path: string, name: string, encoding?: Encoding): Promise<Source> {
   const file = await openFile(path);
   try {
-    const compression = compressionOf(await file.read(0, 64), name);
-    const head = new FileStart(file, compression, name);
-    const markBytes = hasByteOrderMark((await head.raw(4)).bytes) ? 3 : 0;
-    if (compression !== 'plain') refuseSecondCompression((await head.raw(64)).bytes, name);
-    head.skip(markBytes);
+    const decodesUtf16 = encoding === null || encoding?.startsWith('utf-16') === true;
+    const compression = compressionOf(await file.read(0, 64), name, decodesUtf16);
     const warnings: string[] = [];
+    const packed = (progress?: { read: number }) => decompressed(file, compression, name, progress);
+    const start = new FileStart(name, packed());
+    if (compression !== 'plain')
+      refuseSecondCompression((await start.raw(64)).bytes, name, decodesUtf16);
+    const order = decodesUtf16
+      ? orderOf((await start.raw(utf16Sample)).bytes, encoding)
+      : undefined;
+    if (order !== undefined && encoding === null)
+      warnings.push('the text is UTF-16 and was decoded: reader_params.encoding declares it');
+    const damaged = () => {
+      if (!warnings.includes(notUtf16)) warnings.push(notUtf16);
+    };
+    const text: typeof packed =
+      order === undefined ? packed : (progress) => fromUtf16(packed(progress), order, damaged);
+    if (order !== undefined) await start.close();
+    const head = order === undefined ? start : new FileStart(name, text());
+    const markBytes = hasByteOrderMark((await head.raw(4)).bytes) ? 3 : 0;
+    head.skip(markBytes);
     if (compression === 'plain' && /\.(?:gz|bgz|bgzf|bz2)$/i.test(name))
       warnings.push(
         'the name says compressed and the content is not compressed: read as plain text',
@@ -30,10 +48,16 @@ export async function openSource(path: string, name: string): Promise<Source> {
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
         const options = { name, bodyOffset: offset + markBytes, targetBytes, signal };
-        if (splitter) return recordChunks(file, compression, options, splitter, warnings);
-        if (compression === 'plain') return rangeChunks(file, options);
-        if (compression === 'bgzf') return blockChunks(file, options, warnings);
-        return decompressedLineChunks(file, compression, options);
+        // Chunks of these are read from the file by the threads themselves.
+        const isDirect = order === undefined;
+        if (isDirect && compression === 'plain')
+          return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);
+        if (isDirect && compression === 'bgzf' && !splitter)
+          return blockChunks(file, options, warnings);
+        const chunks = splitter
+          ? decompressedRecordChunks(text, options, splitter)
+          : decompressedLineChunks(text, file.bytes, options);
+        return compression === 'bgzf' ? withBlocksChecked(chunks, file, options, warnings) : chunks;
       },
       async close() {
         await head.close();
@@ -46,29 +70,28 @@ export async function openSource(path: string, name: string): Promise<Source> {
   }
 }
 
-function refuseSecondCompression(text: Uint8Array, name: string): void {
-  if (compressionOf(text, name) !== 'plain') {
+const notUtf16 = 'bytes that are not UTF-16 were replaced by U+FFFD';
+
+/** The order of the bytes of UTF-16 text: as the mark says, or the request, or the bytes; undefined for other text. */
+function orderOf(start: Uint8Array, encoding: Encoding): Utf16 | undefined {
+  if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
+  return detectedUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
+}
+
+function refuseSecondCompression(text: Uint8Array, name: string, decodesUtf16: boolean): void {
+  if (compressionOf(text, name, decodesUtf16) !== 'plain') {
     throw new InputError({ file: name, byte: 0 }, 'compressed twice: unpack one layer first');
   }
 }
 
-/** Chunks of whole records, as the splitter finds them. */
-async function* recordChunks(
+/** The file was read as plain gzip; its blocks are checked here for what only they show, such as a missing end block. */
+async function* withBlocksChecked(
+  chunks: Chunks,
   file: FileReader,
-  compression: Compression,
   options: ChunkOptions,
-  splitter: Splitter,
   warnings: string[],
 ): Chunks {
-  if (compression === 'plain') {
-    yield* recordRangeChunks(file, options, splitter);
-    return;
-  }
-  const text = (progress?: { read: number }) =>
-    decompressed(file, compression, options.name, progress);
-  yield* decompressedRecordChunks(text, options, splitter);
-  if (compression !== 'bgzf') return;
-  // The file was read as plain gzip; the blocks are checked here for what only they show, such as a missing end block.
+  yield* chunks;
   for await (const _ of blockChunks(file, { ...options, targetBytes: Infinity }, warnings));
 }
 
@@ -80,9 +103,9 @@ class FileStart implements HeaderSource {
   #isWhole = false;
   #skip = 0;
 
-  constructor(file: FileReader, compression: Compression, name: string) {
+  constructor(name: string, pieces: AsyncGenerator<Uint8Array>) {
     this.name = name;
-    this.#pieces = compression === 'plain' ? file.stream() : decompressed(file, compression, name);
+    this.#pieces = pieces;
   }
 
   async bytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {

@@ -89,7 +89,7 @@ export async function importAt(
 ): Promise<SourceImport> {
   const reader = readerNamed(readerName);
   const params = reader.params(options.params ?? {});
-  const source = await openSource(path, name);
+  const source = await openSource(path, name, reader.encodingOf?.(options.params ?? {}));
   try {
     const head = await reader.header(source.head, params);
     const pieces: Piece[] = [];
@@ -158,9 +158,13 @@ export async function importFile(
 }
 
 /** The message that a source is refused with before it is read. */
-export async function refusal(text: string, reader: string): Promise<string> {
+export async function refusal(
+  text: string | Uint8Array,
+  reader: string,
+  params: Record<string, unknown> = {},
+): Promise<string> {
   try {
-    const { error } = await importSource(text, reader);
+    const { error } = await importSource(text, reader, { params });
     return error ?? 'accepted';
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -3,6 +3,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { mergeFindings, settledFindings, type Findings } from '../../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
+import { readerNamed } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { Source } from '../../../readers/source/source.js';
 import type { ChunkFlow, ChunkOutcome, SourceChunk } from './chunk-flow.js';
@@ -100,7 +101,7 @@ export class SourceRun {
       return await flow.feed(
         async () => {
           const file = await toRead.file();
-          source = await openSource(file.file, importSource.name);
+          source = await open(file, importSource);
           const layout = await readLayout(importSource, source, pool.threads);
           run = new SourceRun(importContext, toRead, file, layout);
           toRead.opened(run);
@@ -226,7 +227,7 @@ export class SourceRun {
     try {
       await flow.feed(
         async () => {
-          source = await openSource(this.file.file, this.source.name);
+          source = await open(this.file, this.source);
           return chunksOf(this.layout, source, this.#import.context.signal);
         },
         (chunk) => (chunks.has(chunk.index) ? work(chunk) : 'skip'),
@@ -276,4 +277,8 @@ export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
   const most = Math.min(...withErrors.map((run) => run.maxRejected));
   const rejected = withErrors.reduce((sum, run) => sum + run.rejected, 0);
   return rejected > most ? Math.max(0, most) : undefined;
+}
+
+function open({ file }: LocalFile, { name, reader, readerParams }: ImportSource): Promise<Source> {
+  return openSource(file, name, readerNamed(reader).encodingOf?.(readerParams));
 }

@@ -88,11 +88,11 @@ async function declaredColumns(
   file: string,
 ): Promise<{ known: Columns; bytes: number }> {
   const kind = tableFormatOf(job.filename);
-  const source = await openSource(file, job.filename);
+  const reader = readerNamed(kind.reader);
+  const source = await openSource(file, job.filename, reader.encodingOf?.(kind.readerParams));
   try {
     const { bytes } = source;
     if (!kind.isAllText) return { known: [], bytes };
-    const reader = readerNamed(kind.reader);
     const { fields } = await reader.header(source.head, reader.params(kind.readerParams));
     const names = new PhysicalNames([], true);
     const known = fields.map(({ name = '' }) => ({

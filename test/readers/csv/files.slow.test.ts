@@ -72,7 +72,7 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
 
 describe('invalid files', () => {
   const outcomes: readonly (readonly [string, string, string | number])[] = [
-    ['bad/csv_utf16le.csv', 'csv', 'csv_utf16le.csv: this is UTF-16 text'],
+    ['bad/csv_utf16le.csv', 'csv', 1],
     // A quote that only ends a cell is text; a row of empty cells is a record of nulls.
     ['bad/csv_ragged_rows.csv', 'csv', 10],
     ['bad/csv_invalid_bytes.csv', 'csv', 23],

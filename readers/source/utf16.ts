@@ -1,0 +1,67 @@
+/** An order of the two bytes of a code unit. */
+export type Utf16 = 'utf-16le' | 'utf-16be';
+
+/** The encodings that a request may declare; null: UTF-8, or what is detected. */
+export type Encoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'utf-16be' | null;
+
+/** Bytes from the start of a text in which its code units are looked for. */
+export const utf16Sample = 1024;
+
+/** The order of the bytes that the byte order mark of UTF-16 tells; undefined without a mark, and for UTF-32. */
+export function markedUtf16(text: Uint8Array): Utf16 | undefined {
+  if (text[0] === 0xfe && text[1] === 0xff) return 'utf-16be';
+  const isLittle = text[0] === 0xff && text[1] === 0xfe;
+  return isLittle && !(text[2] === 0 && text[3] === 0) ? 'utf-16le' : undefined;
+}
+
+/**
+ * Whether a text that begins like this is UTF-16, and in which order. Choice: without a byte order mark, a text is UTF-16 if more than half of
+ * its first code units have a zero in the same byte, as ASCII characters do, and hardly any in the other.
+ */
+export function detectedUtf16(start: Uint8Array): Utf16 | undefined {
+  const marked = markedUtf16(start);
+  if (marked !== undefined) return marked;
+  const units = Math.min(start.length, utf16Sample) >> 1;
+  const zeros = [0, 0];
+  for (let at = 0; at < 2 * units; at++) if (start[at] === 0) zeros[at & 1]!++;
+  const [even, odd] = zeros as [number, number];
+  if (
+    units < 2 ||
+    2 * Math.max(even, odd) <= units ||
+    8 * Math.min(even, odd) > Math.max(even, odd)
+  )
+    return undefined;
+  return odd > even ? 'utf-16le' : 'utf-16be';
+}
+
+/** Decodes UTF-16 to UTF-8, piece by piece. What is not UTF-16 becomes U+FFFD, and `damaged` is called. */
+export async function* fromUtf16(
+  pieces: AsyncIterable<Uint8Array>,
+  order: Utf16,
+  damaged: () => void,
+): AsyncGenerator<Uint8Array> {
+  let rest = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece]);
+    let whole = bytes.length & ~1;
+    // A pair of surrogates is decoded as one.
+    const lead = order === 'utf-16le' ? bytes[whole - 1]! : bytes[whole - 2]!;
+    if (whole > 0 && lead >= 0xd8 && lead <= 0xdb) whole -= 2;
+    rest = Buffer.from(bytes.subarray(whole));
+    if (whole > 0) yield decoded(bytes.subarray(0, whole), order, damaged);
+  }
+  const whole = rest.length & ~1;
+  if (whole > 0) yield decoded(rest.subarray(0, whole), order, damaged);
+  if (rest.length > whole) {
+    damaged();
+    yield Buffer.from('\ufffd');
+  }
+}
+
+/** `bytes` is a copy, which may be changed. */
+function decoded(bytes: Buffer, order: Utf16, damaged: () => void): Uint8Array {
+  const text = (order === 'utf-16be' ? bytes.swap16() : bytes).toString('utf16le');
+  if (text.isWellFormed()) return Buffer.from(text);
+  damaged();
+  return Buffer.from(text.toWellFormed());
+}
