@@ -9,9 +9,7 @@ import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import { isNumeric, type Column, type Columns } from '../../engine/core/types.js';
-import { coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
-import { variantColumn } from '../variants.js';
 import { CellScanner } from './cell-scanner.js';
 import { uniqueNames } from './column-names.js';
 import { CellColumn, numberIn } from './cell-column.js';
@@ -20,7 +18,7 @@ import { type CsvColumn, fewerColumns, neverClosed, type CsvHeader } from './csv
 import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
 import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
 import type { CsvFormat } from './csv-params.js';
-import { type MafHeader, MafRows } from './maf.js';
+import { MafRows } from './maf.js';
 import { FastRows } from './fast-rows.js';
 import { codes, listOfOneIsStored } from '../../engine/ingest/validation-codes.js';
 
@@ -72,20 +70,14 @@ export class CsvParser extends CellScanner {
     this.#names = new Set(header.columns.map((column) => column?.name));
     for (const [k, column] of header.columns.entries())
       if (column !== null && !reservedNames.includes(column.name)) this.#addColumn(k, column);
-    this.#maf = header.maf && this.#mafRows(header.maf);
+    this.#maf = header.maf && new MafRows(header.maf, (column) => this.#addMade(column));
   }
 
-  #mafRows(maf: MafHeader): MafRows {
-    const add = (made: Column) => {
-      const known = this.#existing.get(made.name);
-      const physical = known?.physical ?? this.#physicalNames.add(made.name);
-      const column = overlaid({ ...made, physical }, known);
-      const values = typedColumn(column, column.name, 0, this.#context);
-      this.#out.add(made.name, values);
-      return values;
-    };
-    const coordinates = maf.hasCoordinates ? add(coordinatesColumn) : null;
-    return new MafRows(maf, coordinates, add({ ...variantColumn, name: maf.variant }));
+  /** Adds a column that is made from several cells. */
+  #addMade(made: Column): ValueColumn {
+    const known = this.#existing.get(made.name);
+    const physical = known?.physical ?? this.#physicalNames.add(made.name);
+    return this.#add(overlaid({ ...made, physical }, known));
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
@@ -109,10 +101,15 @@ export class CsvParser extends CellScanner {
   }
 
   #declare(k: number, column: Column): void {
-    const values = typedColumn(column, column.name, 0, this.#context);
+    const values = this.#add(column);
     if (isNumeric(column.type)) this.#declaredNumbers.set(values, column);
     this.#declared[k] = values;
+  }
+
+  #add(column: Column): ValueColumn {
+    const values = typedColumn(column, column.name, 0, this.#context);
     this.#out.add(column.name, values);
+    return values;
   }
 
   /** Parses all rows; returns the number of lines. */
@@ -381,18 +378,13 @@ export class CsvParser extends CellScanner {
         null,
         `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumns}`,
       );
-    else if (filled > this.#width)
-      context.warn(
-        codes.unreadableLine,
-        null,
-        `${filled} cells, but ${this.#width} columns: the others are stored as column_${this.#width} and so on`,
-      );
-    else if (cells < this.#width)
-      context.warn(
-        codes.unreadableLine,
-        null,
-        `${cells} of ${this.#width} cells: the missing ones are null`,
-      );
+    else if (filled > this.#width || cells < this.#width) {
+      const what =
+        filled > this.#width
+          ? `${filled} cells, but ${this.#width} columns: the others are stored as column_${this.#width} and so on`
+          : `${cells} of ${this.#width} cells: the missing ones are null`;
+      context.warn(codes.unreadableLine, null, what);
+    }
     context.checkWidth(this.#keys);
   }
 }

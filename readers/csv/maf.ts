@@ -1,10 +1,10 @@
-import type { GenomeBuild } from '../../engine/core/types.js';
+import type { Column, GenomeBuild } from '../../engine/core/types.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { Coordinates } from '../coordinates.js';
+import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { buildsNamed } from '../genome-build.js';
 import { integerAt } from '../text/numbers.js';
-import { isBases, Variants } from '../variants.js';
+import { isBases, variantColumn, Variants } from '../variants.js';
 import type { FastRows } from './fast-rows.js';
 
 /** The columns of a MAF file that tell where a variant is and what it is, in small letters, in the order of `MafHeader.cells`. */
@@ -116,11 +116,14 @@ export class MafRows {
   #lastBuild: Uint8Array = new Uint8Array(0);
   #lastNamed: GenomeBuild | null = null;
 
-  constructor(header: MafHeader, coordinates: ValueColumn | null, variant: ValueColumn) {
+  /** `add` adds a column to those of the records. */
+  constructor(header: MafHeader, add: (column: Column) => ValueColumn) {
     this.#header = header;
     this.#lastNamed = header.usualBuild;
-    this.#coordinates = coordinates && new Coordinates(coordinates, 'GRCh38');
-    this.#variants = new Variants(variant);
+    this.#coordinates = header.hasCoordinates
+      ? new Coordinates(add(coordinatesColumn), 'GRCh38')
+      : null;
+    this.#variants = new Variants(add({ ...variantColumn, name: header.variant }));
   }
 
   /** Whether `addRun` may be called: false if the dataset has fields of these names with other types. */
