@@ -19,6 +19,11 @@ export class RecentMap<K, V> {
     return this.#size;
   }
 
+  /** Whether there is an entry; asking does not count as use. */
+  has(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;

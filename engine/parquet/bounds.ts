@@ -1,5 +1,5 @@
 import { physicalType, type ParquetLeaf } from './schema.js';
-import type { Bound } from './statistics.js';
+import type { Bound, Extremes, Range } from './statistics.js';
 
 /** A bound in the form of the footer: PLAIN, for strings without the length. */
 export interface WrittenBound {
@@ -8,13 +8,14 @@ export interface WrittenBound {
   readonly isExact: boolean;
 }
 
-/** Encodes a bound for the footer; undefined if a long string has no upper bound of that length. */
+/** Encodes a bound for the metadata; undefined if a string longer than `maxStringBytes` has no upper bound of that length. */
 export function boundBytes(
   leaf: ParquetLeaf,
   value: Bound,
   isUpper: boolean,
+  maxStringBytes = 64,
 ): WrittenBound | undefined {
-  if (typeof value === 'object') return truncated(value, isUpper);
+  if (typeof value === 'object') return truncated(value, isUpper, maxStringBytes);
   const bytes = Buffer.alloc(8);
   switch (leaf.physical) {
     case physicalType.boolean:
@@ -30,10 +31,26 @@ export function boundBytes(
   }
 }
 
-const maxStringBytes = 64;
+/** Strings in the page index are shorter than those in the footer, because there is a pair of them for each page. */
+const maxPageStringBytes = 32;
+
+/**
+ * The bounds of a page in the page index; undefined for a page without values, or of strings too long for an upper bound. Strings are
+ * copies, because the memory of the values may be reused.
+ */
+export function pageBounds(leaf: ParquetLeaf, { extremes }: Range): Extremes | undefined {
+  if (extremes === undefined || leaf.physical !== physicalType.byteArray) return extremes;
+  const min = boundBytes(leaf, extremes.min, false, maxPageStringBytes);
+  const max = boundBytes(leaf, extremes.max, true, maxPageStringBytes);
+  return min && max && { min: min.bytes.slice(), max: max.bytes.slice() };
+}
 
 /** Truncates a long string between characters; the last character of an upper bound is incremented. */
-function truncated(text: Uint8Array, isUpper: boolean): WrittenBound | undefined {
+function truncated(
+  text: Uint8Array,
+  isUpper: boolean,
+  maxStringBytes: number,
+): WrittenBound | undefined {
   if (text.length <= maxStringBytes) return { bytes: text, isExact: true };
   let end = maxStringBytes;
   while (end > 0 && (text[end]! & 0xc0) === 0x80) end--;

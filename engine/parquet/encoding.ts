@@ -16,8 +16,8 @@ export const encodingId = {
 export interface Encoder {
   /** One of `encodingId`. */
   readonly encoding: number;
-  /** The extremes of all values. */
-  readonly range: Range;
+  /** The extremes of the values `from` to `to`. */
+  range(from: number, to: number): Range;
   /** Writes the values `from` to `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;
   /** Number of dictionary entries; 0 without a dictionary. */
@@ -33,7 +33,7 @@ export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, rele
 /** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
   dictionary: Dictionary,
-  range: Range,
+  range: Encoder['range'],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
   const { entries, indices } = dictionary;

@@ -1,12 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { writeChunk, type ChunkMeta, type ChunkOutput } from './write-chunk.js';
-import {
-  magic,
-  writeFooter,
-  writeOffsetIndex,
-  type IndexLocation,
-  type RowGroupMeta,
-} from './write-footer.js';
+import { writePageIndex } from './page-index.js';
+import { magic, writeFooter, type RowGroupMeta } from './write-footer.js';
 import {
   parentLevels,
   listFrame,
@@ -82,7 +77,7 @@ export async function* joinRowGroups(
   }
   const end = new ByteSink(64 << 10);
   try {
-    const indexes = writeIndexes(end, offset, metas);
+    const indexes = writePageIndex(end, offset, chunksOf(metas));
     writeFooter(end, parquetSchema(columns), metas, indexes, createdBy);
     yield end.written().slice();
   } finally {
@@ -159,7 +154,7 @@ export class ParquetEncoder {
           this.#groups.push({ rows, chunks });
         }
       }
-      const indexes = writeIndexes(file, output.offset, this.#groups);
+      const indexes = writePageIndex(file, output.offset, chunksOf(this.#groups));
       // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
       yield* piece(output);
       yield* extra;
@@ -239,19 +234,8 @@ export class ParquetEncoder {
   }
 }
 
-/** Writes the offset indexes of all column chunks; returns their locations. */
-function writeIndexes(
-  file: ByteSink,
-  offset: number,
-  groups: readonly RowGroupMeta[],
-): readonly IndexLocation[] {
-  return groups.flatMap(({ chunks }) =>
-    chunks.map(({ pages }) => {
-      const from = file.end;
-      writeOffsetIndex(file, pages);
-      return { offset: offset + from, bytes: file.end - from };
-    }),
-  );
+function chunksOf(groups: readonly RowGroupMeta[]): readonly ChunkMeta[] {
+  return groups.flatMap(({ chunks }) => chunks);
 }
 
 /** Yields the bytes written since the last piece. */

@@ -5,7 +5,7 @@ import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from
 import { bitWidth } from './hybrid.js';
 import { plainInt32s, plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
-import { rangeOf, type Extremes, type Range } from './statistics.js';
+import { rangeOf, type Extremes } from './statistics.js';
 import type { Int32s, Int64s } from './values.js';
 
 /**
@@ -13,9 +13,9 @@ import type { Int32s, Int64s } from './values.js';
  * smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
  */
 export function numberEncoder(leaf: ParquetLeaf, values: Int32s | Int64s): Encoder {
-  const range = rangeOf(leaf, values);
+  const range: PageRange = (from, to) => rangeOf(leaf, values, from, to);
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
-  const near = isWhole ? nearOf(values, range.extremes) : undefined;
+  const near = isWhole ? nearOf(values, range(0, values.count).extremes) : undefined;
   if (near !== undefined && increases(near.distances, values.count))
     return deltaEncoder(near, range);
   const dictionary = buildDictionary(values, near);
@@ -33,6 +33,8 @@ export function numberEncoder(leaf: ParquetLeaf, values: Int32s | Int64s): Encod
   if (near !== undefined) release(near.distances);
   return plainEncoder(values, range);
 }
+
+type PageRange = Encoder['range'];
 
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
@@ -73,7 +75,7 @@ function increases(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: Near, range: Range): Encoder {
+function deltaEncoder(near: Near, range: PageRange): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,
@@ -84,7 +86,7 @@ function deltaEncoder(near: Near, range: Range): Encoder {
   };
 }
 
-function plainEncoder(values: Int32s | Int64s, range: Range): Encoder {
+function plainEncoder(values: Int32s | Int64s, range: PageRange): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.plain,

@@ -1,3 +1,4 @@
+import type { Dictionary } from './dictionary.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 import type { Booleans, Int32s, Int64s, Strings } from './values.js';
 
@@ -16,36 +17,55 @@ export interface Range {
   readonly hasNaN: boolean;
 }
 
-const empty: Range = { extremes: undefined, hasNaN: false };
+/** The range of no values. */
+export const noValues: Range = { extremes: undefined, hasNaN: false };
 
-/** The extremes of numbers and booleans in the order of their type (parquet.thrift, `ColumnOrder`). */
-export function rangeOf(leaf: ParquetLeaf, values: Booleans | Int32s | Int64s): Range {
-  const { count } = values;
-  if (count === 0) return empty;
+/** The extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */
+export function rangeOf(
+  leaf: ParquetLeaf,
+  values: Booleans | Int32s | Int64s,
+  from: number,
+  to: number,
+): Range {
+  const count = to - from;
+  if (count === 0) return noValues;
   switch (values.kind) {
     case 'booleans':
-      return booleanRange(values.booleans, count);
-    case 'int32s':
+      return booleanRange(values.booleans.subarray(from, to));
+    case 'int32s': {
+      const { buffer, byteOffset } = values.int32s;
       return leaf.physical === physicalType.float
-        ? floatRange(new Float32Array(values.int32s.buffer, values.int32s.byteOffset, count))
-        : int32Range(values.int32s, count);
-    case 'int64s':
+        ? floatRange(new Float32Array(buffer, byteOffset + 4 * from, count))
+        : int32Range(values.int32s, from, to);
+    }
+    case 'int64s': {
+      const { buffer, byteOffset } = values.halves;
       return leaf.physical === physicalType.double
-        ? doubleRange(new Float64Array(values.halves.buffer, values.halves.byteOffset, count))
-        : int64Range(values.halves, count);
+        ? doubleRange(new Float64Array(buffer, byteOffset + 8 * from, count))
+        : int64Range(values.halves, from, to);
+    }
   }
 }
 
-function booleanRange(booleans: Int32Array, count: number): Range {
-  const all = booleans.subarray(0, count);
+/** The extremes of two ranges together. */
+export function joinedRange(a: Range, b: Range): Range {
+  const hasNaN = a.hasNaN || b.hasNaN;
+  if (a.extremes === undefined || b.extremes === undefined)
+    return { extremes: a.extremes ?? b.extremes, hasNaN };
+  const min = compareBounds(b.extremes.min, a.extremes.min) < 0 ? b.extremes.min : a.extremes.min;
+  const max = compareBounds(b.extremes.max, a.extremes.max) > 0 ? b.extremes.max : a.extremes.max;
+  return { extremes: { min, max }, hasNaN };
+}
+
+function booleanRange(all: Int32Array): Range {
   const extremes = { min: all.includes(0) ? 0 : 1, max: all.includes(1) ? 1 : 0 };
   return { extremes, hasNaN: false };
 }
 
-function int32Range(int32s: Int32Array, count: number): Range {
-  let min = int32s[0]!;
+function int32Range(int32s: Int32Array, from: number, to: number): Range {
+  let min = int32s[from]!;
   let max = min;
-  for (let i = 1; i < count; i++) {
+  for (let i = from + 1; i < to; i++) {
     const value = int32s[i]!;
     if (value < min) min = value;
     if (value > max) max = value;
@@ -86,12 +106,12 @@ function signedZeros(min: number, max: number): Extremes | undefined {
   return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
 }
 
-function int64Range(halves: Int32Array, count: number): Range {
-  let minLow = halves[0]! >>> 0;
-  let minHigh = halves[1]!;
+function int64Range(halves: Int32Array, from: number, to: number): Range {
+  let minLow = halves[2 * from]! >>> 0;
+  let minHigh = halves[2 * from + 1]!;
   let maxLow = minLow;
   let maxHigh = minHigh;
-  for (let i = 2; i < 2 * count; i += 2) {
+  for (let i = 2 * from + 2; i < 2 * to; i += 2) {
     const low = halves[i]! >>> 0;
     const high = halves[i + 1]!;
     if (high < minHigh || (high === minHigh && low < minLow)) {
@@ -113,19 +133,50 @@ function int64Of(low: number, high: number): bigint {
   return BigInt(high) * 0x1_0000_0000n + BigInt(low);
 }
 
-/** The extremes of strings, compared as unsigned bytes: of all, or of those with the indices `only`. */
-export function stringRange(strings: Strings, only?: Int32Array): Range {
-  const { count, view, bytes, offsets } = strings;
-  if (count === 0) return empty;
-  let min = only === undefined ? 0 : only[0]!;
-  let max = min;
-  const end = only === undefined ? count : only.length;
-  for (let i = 1; i < end; i++) {
-    const at = only === undefined ? i : only[i]!;
+/** The extremes of the strings `from` to `to`, compared as unsigned bytes. */
+export function stringRange(strings: Strings, from: number, to: number): Range {
+  const { view, offsets } = strings;
+  if (from === to) return noValues;
+  let min = from;
+  let max = from;
+  for (let at = from + 1; at < to; at++) {
     // The maximum first: in an ascending column the second comparison never runs.
     if (compareStrings(view, offsets, at, max) > 0) max = at;
     else if (compareStrings(view, offsets, at, min) < 0) min = at;
   }
+  return extremesOf(strings, min, max);
+}
+
+/**
+ * Returns a function that gives the extremes of the strings `from` to `to` of a column, whose distinct strings are `firsts` and
+ * whose entries are `indices`: each distinct string is compared once per call.
+ */
+export function dictionaryRanges(
+  strings: Strings,
+  { firsts, indices, entries }: Dictionary,
+): (from: number, to: number) => Range {
+  const { view, offsets } = strings;
+  /** By entry: the number of the last call that has seen it. */
+  const seen = new Int32Array(entries);
+  let call = 0;
+  return (from, to) => {
+    if (from === to) return noValues;
+    call++;
+    let min = firsts[indices[from]!]!;
+    let max = min;
+    for (let i = from; i < to; i++) {
+      const entry = indices[i]!;
+      if (seen[entry] === call) continue;
+      seen[entry] = call;
+      const at = firsts[entry]!;
+      if (compareStrings(view, offsets, at, max) > 0) max = at;
+      else if (compareStrings(view, offsets, at, min) < 0) min = at;
+    }
+    return extremesOf(strings, min, max);
+  };
+}
+
+function extremesOf({ bytes, offsets }: Strings, min: number, max: number): Range {
   const string = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
   return { extremes: { min: string(min), max: string(max) }, hasNaN: false };
 }

@@ -2,7 +2,7 @@ import { sharedPrefix, writeDeltaStrings } from './delta.js';
 import { buildDictionary } from './dictionary.js';
 import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { plainStrings, plainStringsAt } from './plain.js';
-import { stringRange } from './statistics.js';
+import { dictionaryRanges, stringRange, type Range } from './statistics.js';
 import type { Strings } from './values.js';
 
 /**
@@ -10,28 +10,26 @@ import type { Strings } from './values.js';
  * that is smaller, else PLAIN.
  */
 export function stringEncoder(strings: Strings): Encoder {
+  const range = (from: number, to: number): Range => stringRange(strings, from, to);
   if (sharePrefixes(strings)) {
     return {
       ...plainEncoderMembers,
       encoding: encodingId.deltaByteArray,
-      range: stringRange(strings),
+      range,
       write: (sink, from, to) => writeDeltaStrings(sink, strings, from, to),
     };
   }
   const dictionary = buildDictionary(strings, undefined);
   if (dictionary !== undefined) {
     const { firsts, entries } = dictionary;
-    // The extremes of the dictionary are those of the column.
-    return dictionaryEncoder(
-      dictionary,
-      stringRange(strings, firsts.subarray(0, entries)),
-      (sink) => plainStringsAt(sink, strings, firsts, entries),
+    return dictionaryEncoder(dictionary, dictionaryRanges(strings, dictionary), (sink) =>
+      plainStringsAt(sink, strings, firsts, entries),
     );
   }
   return {
     ...plainEncoderMembers,
     encoding: encodingId.plain,
-    range: stringRange(strings),
+    range,
     write: (sink, from, to) => plainStrings(sink, strings, from, to),
   };
 }

@@ -1,7 +1,7 @@
 import type { ByteSink } from './byte-sink.js';
 
 /** Element types of lists in the compact protocol. */
-export const thriftType = { i32: 5, i64: 6, binary: 8, struct: 12 } as const;
+export const thriftType = { bool: 1, i32: 5, i64: 6, binary: 8, struct: 12 } as const;
 const trueType = 1;
 const falseType = 2;
 const listType = 9;
@@ -54,6 +54,14 @@ export class ThriftWriter {
     if (size < 15) return this.#sink.byte((size << 4) | type);
     this.#sink.byte(0xf0 | type);
     this.#sink.varint(size);
+  }
+
+  itemBool(value: boolean): void {
+    this.#sink.byte(value ? trueType : falseType);
+  }
+
+  itemI64(value: number): void {
+    this.#sink.zigzag(value);
   }
 
   itemI32(value: number): void {

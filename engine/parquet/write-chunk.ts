@@ -1,3 +1,4 @@
+import { pageBounds } from './bounds.js';
 import { encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
@@ -12,7 +13,7 @@ import {
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
-import { rangeOf, type Range } from './statistics.js';
+import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';
 import { stringEncoder } from './string-encoder.js';
 import type { Booleans, Values } from './values.js';
 
@@ -29,18 +30,21 @@ export interface ChunkMeta {
   readonly storedBytes: number;
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
-  readonly pages: readonly PageLocation[];
+  readonly pages: readonly PageMeta[];
   readonly range: Range;
   /** Strings only: bytes of all values, without their lengths. */
   readonly stringBytes: number | undefined;
 }
 
-/** Position of a data page in the file; `firstRow` counts from the start of the row group. */
-export interface PageLocation {
+/** A data page: its position in the file, and what the page index says of its values. `firstRow` counts from the start of the row group. */
+export interface PageMeta {
   readonly offset: number;
   /** Bytes with the page header. */
   readonly bytes: number;
   readonly firstRow: number;
+  readonly slots: number;
+  readonly nulls: number;
+  readonly bounds: Extremes | undefined;
 }
 
 /** The output, and scratch space for the pages. */
@@ -79,7 +83,7 @@ function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.rle,
-    range: rangeOf(leaf, values),
+    range: (from, to) => rangeOf(leaf, values, from, to),
     write(sink, from, to) {
       const start = sink.startLength();
       writeRleBitPacked(sink, values.booleans, from, to, 1);
@@ -110,7 +114,8 @@ function writePages(
     plainBytes += writeDictionaryPage(file, body, encoder);
   }
   const dataOffset = file.end;
-  const pages: PageLocation[] = [];
+  const pages: PageMeta[] = [];
+  let range = noValues;
   for (const [i, cut] of cuts.entries()) {
     const from = file.end;
     let body = i === middle ? tried?.page : undefined;
@@ -118,8 +123,18 @@ function writePages(
       const plain = pageBody(page, leaf, levels, encoder, cut);
       body = tried === undefined ? uncompressed(plain) : compressed(plain);
     }
-    plainBytes += writeDataPage(file, body, cut.end - cut.slot, encoder);
-    pages.push({ offset: offset + from, bytes: file.end - from, firstRow: i * rowsPerPage });
+    const pageRange = encoder.range(cut.value, cut.valueEnd);
+    range = joinedRange(range, pageRange);
+    const slots = cut.end - cut.slot;
+    plainBytes += writeDataPage(file, body, slots, encoder);
+    pages.push({
+      offset: offset + from,
+      bytes: file.end - from,
+      firstRow: i * rowsPerPage,
+      slots,
+      nulls: slots - (cut.valueEnd - cut.value),
+      bounds: pageBounds(leaf, pageRange),
+    });
   }
   return {
     leaf,
@@ -132,7 +147,7 @@ function writePages(
     dictionaryOffset: encoder.entries > 0 ? offset + begin : undefined,
     dataOffset: offset + dataOffset,
     pages,
-    range: encoder.range,
+    range,
     stringBytes:
       values.kind === 'strings' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
   };

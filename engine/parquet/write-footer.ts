@@ -4,18 +4,13 @@ import { pageType } from './write-page.js';
 import type { LogicalType, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
-import type { ChunkMeta, PageLocation } from './write-chunk.js';
+import type { PageIndexLocation } from './page-index.js';
+import type { ChunkMeta } from './write-chunk.js';
 
 /** A row group: its column chunks in the order of the schema. */
 export interface RowGroupMeta {
   readonly rows: number;
   readonly chunks: readonly ChunkMeta[];
-}
-
-/** Position in the file of a column chunk's `OffsetIndex`. */
-export interface IndexLocation {
-  readonly offset: number;
-  readonly bytes: number;
 }
 
 /** The first and the last four bytes of a Parquet file. */
@@ -25,30 +20,15 @@ export const magic = Buffer.from('PAR1');
 const formatVersion = 2;
 const repetition = { optional: 1, repeated: 2 } as const;
 
-/** Writes the locations of the data pages of one column chunk: `OffsetIndex` of parquet.thrift ("PageIndex"). */
-export function writeOffsetIndex(sink: ByteSink, pages: readonly PageLocation[]): void {
-  const thrift = new ThriftWriter(sink);
-  thrift.start();
-  thrift.list(1, thriftType.struct, pages.length);
-  for (const { offset, bytes, firstRow } of pages) {
-    thrift.start();
-    thrift.i64(1, offset);
-    thrift.i32(2, bytes);
-    thrift.i64(3, firstRow);
-    thrift.end();
-  }
-  thrift.end();
-}
-
 /**
- * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the offset
+ * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the page
  * index of every column chunk, row group by row group; `createdBy` is the `created_by` of the footer.
  */
 export function writeFooter(
   sink: ByteSink,
   schema: ParquetSchema,
   groups: readonly RowGroupMeta[],
-  indexes: readonly IndexLocation[],
+  indexes: readonly PageIndexLocation[],
   createdBy: string,
 ): void {
   const begin = sink.end;
@@ -134,7 +114,7 @@ function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
 function writeRowGroup(
   thrift: ThriftWriter,
   { rows, chunks }: RowGroupMeta,
-  indexes: readonly IndexLocation[],
+  indexes: readonly PageIndexLocation[],
 ): void {
   thrift.start();
   thrift.list(1, thriftType.struct, chunks.length);
@@ -152,7 +132,11 @@ function writeRowGroup(
   thrift.end();
 }
 
-function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, index: IndexLocation): void {
+function writeColumnChunk(
+  thrift: ThriftWriter,
+  chunk: ChunkMeta,
+  { offsetIndex, columnIndex }: PageIndexLocation,
+): void {
   const { leaf, dictionaryOffset, stringBytes } = chunk;
   thrift.start();
   thrift.i64(2, 0); // `file_offset`, deprecated
@@ -177,8 +161,12 @@ function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, index: IndexLo
     thrift.end();
   }
   thrift.end();
-  thrift.i64(4, index.offset);
-  thrift.i32(5, index.bytes);
+  thrift.i64(4, offsetIndex.offset);
+  thrift.i32(5, offsetIndex.bytes);
+  if (columnIndex.bytes > 0) {
+    thrift.i64(6, columnIndex.offset);
+    thrift.i32(7, columnIndex.bytes);
+  }
   thrift.end();
 }
 

@@ -58,7 +58,7 @@ export async function checkFooter(
   }
 }
 
-/** Checks that column chunks, their offset indexes, the text index and the footer follow each other without gaps. */
+/** Checks that column chunks, their page indexes, the text index and the footer follow each other without gaps. */
 function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
@@ -67,11 +67,15 @@ function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes
       throw damagedLogEntry(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
   }
-  for (const column of row_groups.flatMap((group) => group.columns)) {
-    const begin = Number(column.offset_index_offset);
-    if (begin !== at)
-      throw damagedLogEntry(path, `has an index of pages at byte ${begin}, not at ${at}`);
-    at += column.offset_index_length!;
+  const columns = row_groups.flatMap((group) => group.columns);
+  for (const [offset, length] of [
+    ...columns.map((column) => [column.column_index_offset, column.column_index_length] as const),
+    ...columns.map((column) => [column.offset_index_offset, column.offset_index_length] as const),
+  ]) {
+    if (offset === undefined) continue; // a column chunk without bounds of its pages
+    if (Number(offset) !== at)
+      throw damagedLogEntry(path, `has an index of pages at byte ${offset}, not at ${at}`);
+    at += length!;
   }
   const end = at + indexBytes;
   if (end !== dataBytes)

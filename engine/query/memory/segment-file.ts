@@ -1,7 +1,13 @@
 import type { FileMetaData } from 'hyparquet';
 import { AppError } from '../../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
-import { footerLength, parseFooter, parseOffsetIndex } from '../../parquet/read-footer.js';
+import {
+  footerLength,
+  parseColumnIndex,
+  parseFooter,
+  parseOffsetIndex,
+  type PageStatistics,
+} from '../../parquet/read-footer.js';
 import { isZstd } from '../../parquet/read-pages.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
@@ -21,7 +27,14 @@ export interface SegmentChunk {
   /** For strings: the total size of all values, in bytes. */
   readonly textBytes: number;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
-  readonly offsetIndex: { readonly begin: number; readonly bytes: number } | undefined;
+  readonly offsetIndex: IndexExtent | undefined;
+  /** Location of the chunk's ColumnIndex; undefined if it has none. */
+  readonly columnIndex: IndexExtent | undefined;
+}
+
+interface IndexExtent {
+  readonly begin: number;
+  readonly bytes: number;
 }
 
 /** A row group, whose first row is row `first` of the segment. */
@@ -50,11 +63,14 @@ export class SegmentFile {
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
+  /** Number of queries that looked for single pages of this file. */
+  pageQueries = 0;
   /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
   readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
+  readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
 
   /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that we wrote. */
   constructor(path: string) {
@@ -109,6 +125,21 @@ export class SegmentFile {
     }
   }
 
+  /** The statistics of the data pages of a chunk, from its ColumnIndex; undefined if it has none. Read once, then cached. */
+  statistics(chunk: SegmentChunk, leaf: SegmentLeaf): readonly PageStatistics[] | undefined {
+    const known = this.#columnIndexes.get(chunk);
+    if (known !== undefined || chunk.columnIndex === undefined) return known;
+    const { begin, bytes } = chunk.columnIndex;
+    const index = this.#file.read(begin, bytes);
+    try {
+      const found = parseColumnIndex(index, leaf.physical);
+      this.#columnIndexes.set(chunk, found);
+      return found;
+    } catch (error) {
+      throw this.damaged('has an index of pages that cannot be read', error);
+    }
+  }
+
   /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
   rest(): void {
     this.#open?.close();
@@ -148,7 +179,7 @@ export class SegmentFile {
     return footer.row_groups.map(({ num_rows, columns }) => {
       const rows = Number(num_rows);
       const chunks = columns.map((column, i): SegmentChunk => {
-        const { meta_data: meta, offset_index_offset: index, offset_index_length } = column;
+        const { meta_data: meta } = column;
         if (meta === undefined || meta.path_in_schema.join('.') !== this.leaves[i]?.path.join('.'))
           throw this.damaged(`has no column ${this.leaves[i]?.key} in its place`);
         const dictionary = meta.dictionary_page_offset;
@@ -164,10 +195,8 @@ export class SegmentFile {
           isCompressed: isZstd(meta.codec),
           range: rangeOf(meta.statistics?.min_value, meta.statistics?.max_value),
           textBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
-          offsetIndex:
-            index === undefined || offset_index_length === undefined
-              ? undefined
-              : { begin: Number(index), bytes: offset_index_length },
+          offsetIndex: extentOf(column.offset_index_offset, column.offset_index_length),
+          columnIndex: extentOf(column.column_index_offset, column.column_index_length),
         };
       });
       const group = { first, rows, chunks };
@@ -178,6 +207,10 @@ export class SegmentFile {
 }
 
 const usualFooterBytes = 64 << 10;
+
+function extentOf(begin: bigint | undefined, bytes: number | undefined): IndexExtent | undefined {
+  return begin === undefined || bytes === undefined ? undefined : { begin: Number(begin), bytes };
+}
 
 function rangeOf(min: unknown, max: unknown): readonly [bigint, bigint] | undefined {
   return typeof min === 'bigint' && typeof max === 'bigint' ? [min, max] : undefined;

@@ -17,7 +17,10 @@ import {
   type SelectionVector,
 } from './match/selection-vector.js';
 
-import { matcher } from './evaluate.js';
+import type { DecodedValues } from '../../parquet/decode-values.js';
+import { matcher, type Matcher } from './evaluate.js';
+import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
+import { matchPages, pageQuery, pagesToRead, type PageQuery } from './page-match.js';
 import { TopRows } from './top-rows.js';
 import type {
   ShardAnswer,
@@ -28,7 +31,7 @@ import type {
 } from './protocol.js';
 import { materialise, type RowRef } from '../results/materialise.js';
 import { SegmentFile } from './segment-file.js';
-import { physicalPath } from './segment-leaves.js';
+import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import type { FoundTerms } from './terms.js';
@@ -79,6 +82,8 @@ export class Shard {
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const match = matcher(query.predicate);
+    const sides = (query.sides ?? []).map((side) => matcher(side));
+    const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best = query.ordering.length > 0 ? new TopRows(query.ordering, query.first) : undefined;
     /** True if only the number of selected rows is needed, so that each selection can be released at once. */
@@ -86,10 +91,9 @@ export class Shard {
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
-    const sides = (query.sides ?? []).map((side) => matcher(side));
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.terms?.get(segment.number));
-      const found = match(view);
+      const found = (paged && this.#matchPages({ snapshot, segment }, paged, match)) ?? match(view);
       if (isUnsupported(found)) return this.#refused(found);
       const count = countOf(found, segment.rows);
       counts[2 * i] = segment.number;
@@ -126,6 +130,50 @@ export class Shard {
       facets: partials,
       listed,
     };
+  }
+
+  /** The rows that match, from the few pages that may hold one; undefined if the columns are in memory, or many pages may. */
+  #matchPages(
+    { snapshot, segment }: Pick<Scope, 'snapshot' | 'segment'>,
+    paged: PageQuery,
+    match: Matcher,
+  ): SelectionVector | undefined {
+    const scope: Scope = { snapshot, segment, depth: 0, level: recordLevel(segment.rows) };
+    if (paged.fields.every(({ field }) => this.#cache.has(keyOf('', scope, field))))
+      return undefined;
+    const file = this.#file(segment);
+    const pages = pagesToRead(file, paged);
+    return pages && matchPages(pages, match, (page, field) => this.#pageColumn(file, scope, page, field)); // prettier-ignore
+  }
+
+  #pageColumn(
+    file: SegmentFile,
+    scope: Scope,
+    page: RowPage,
+    field: FieldRef,
+  ): MemoryColumn | undefined {
+    const path = physicalPath(scope.snapshot.columns, field.path);
+    const leaf = path && file.leaf(path);
+    if (leaf === undefined) return undefined;
+    const key = `${page.first}\n${keyOf('', scope, field)}`;
+    const known = this.#cache.get(key) as MemoryColumn | undefined;
+    if (known !== undefined) return known;
+    const read = loadPage(file, leaf, page, this.#entries(file, leaf, page));
+    const column = field.type === 'double' ? withDoubles(read) : read;
+    this.#cache.set(key, column, column.bytes + entryBytes);
+    return column;
+  }
+
+  /** The dictionary of the chunk that a page belongs to; undefined if it has none. */
+  #entries(file: SegmentFile, leaf: SegmentLeaf, { group }: RowPage): DecodedValues | undefined {
+    const chunk = group.chunks[leaf.index]!;
+    if (chunk.dictionaryOffset === undefined) return undefined;
+    const key = `entries\n${file.path}\n${chunk.dictionaryOffset}`;
+    const known = this.#cache.get(key) as DecodedValues | undefined;
+    if (known !== undefined) return known;
+    const entries = dictionaryOf(file, leaf, group)!;
+    this.#cache.set(key, entries, sizeOf(entries) + entryBytes);
+    return entries;
   }
 
   #refused(refusal: Unsupported): Unsupported {

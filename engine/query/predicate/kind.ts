@@ -1,10 +1,10 @@
-import type { Column } from '../../core/types.js';
-import type { Segment } from '../../store/store.js';
+import type { Column, Columns } from '../../core/types.js';
 import type { RowTest } from '../memory/match/row-test.js';
 import type { Statement } from '../sql/statement.js';
 import type { Cost } from './cost.js';
 import type { PlainTest } from './plain-values.js';
 import type { CaseVariants, FieldRef, Predicate } from './predicate.js';
+import type { Statistic } from './value-bounds.js';
 
 /**
  * Everything the platform knows about one kind of predicate. The registry (kinds.ts) holds one entry per kind; the planner, both
@@ -62,8 +62,18 @@ export interface SupportContext {
   memorySupport(item: Predicate): MemorySupport;
 }
 
-/** A decision about a segment by its statistics alone. */
-export type SegmentTest = (segment: Segment) => boolean;
+/** Rows that are stored together and have statistics in common: a segment, or a page of its leaves. */
+export interface StoredRows {
+  readonly rows: number;
+  readonly columns: Columns;
+  /** By `leafKey`; without bounds where none are known. */
+  readonly stats: Readonly<
+    Record<string, { readonly nulls: number; readonly min?: Statistic; readonly max?: Statistic }>
+  >;
+}
+
+/** A decision about a segment or a page by its statistics alone. */
+export type SegmentTest = (rows: StoredRows) => boolean;
 
 /** What pruning may look at. */
 export interface PruneContext {

@@ -1,12 +1,12 @@
 import { reservedColumns } from '../../store/arrow.js';
 import { leafKey } from '../../store/stats.js';
-import type { LeafStats, Segment } from '../../store/store.js';
 import type { Column, Columns } from '../../core/types.js';
+import type { StoredRows } from './kind.js';
 import type { FieldRef } from './predicate.js';
 
-/** A field's column in one segment, with its statistics. Those of a list count the null lists, and nothing else. */
+/** A field's column in stored rows, with its statistics. Those of a list count the null lists, and nothing else. */
 export interface SegmentColumn {
-  readonly stats: LeafStats;
+  readonly stats: StoredRows['stats'][string];
   readonly isList: boolean;
   readonly type: Column['type'];
 }
@@ -17,7 +17,7 @@ export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
 type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: Column };
 
 /** Returns a function that finds the field's column in segments. Segments of the same schema are searched once. */
-export function columnFinder(field: FieldRef): (segment: Segment) => FoundColumn {
+export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
   const known = new Map<Columns, Located>();
   return ({ columns, stats }) => {
     let located = known.get(columns);

@@ -1,8 +1,11 @@
 import type { LeafStats } from '../../store/store.js';
 import type { FieldRef, Scalar } from './predicate.js';
 
-/** The smallest or largest value of a column, as the statistics of the log have it. */
-type Statistic = NonNullable<LeafStats['min']>;
+/**
+ * The smallest or largest value of a column: as the statistics of the log have it, or, of a page, whole numbers and microseconds as
+ * bigints and strings as UTF-8.
+ */
+export type Statistic = NonNullable<LeafStats['min']> | bigint | Uint8Array;
 
 /** The values from one to another, undefined where the span is open, and whether each end is among them. */
 export type Span<T> = readonly [
@@ -32,6 +35,20 @@ export function boundsTest(
       return from === undefined || !isBefore(order, high, from, includesFrom);
     });
   };
+}
+
+/** The same for strings, from a test of the bounds themselves. */
+export function stringsTest(
+  between: ((low: Buffer, high: Buffer) => boolean) | undefined,
+): ((min: Statistic, max: Statistic) => boolean) | undefined {
+  return (
+    between &&
+    ((min, max) => {
+      const low = strings.lower(min);
+      const high = strings.upper(max);
+      return low === undefined || high === undefined || between(low, high);
+    })
+  );
 }
 
 /** True if `a` lies before `b`, or equals it and the end is excluded. */
@@ -72,11 +89,16 @@ export const beyond = '\u{10FFFF}';
 /** Sorts after every byte of UTF-8. */
 const last = Buffer.from([0xff]);
 
-const strings: Order<Buffer> = {
+/** The order of strings: their bytes in UTF-8. */
+export const strings: Order<Buffer> = {
   value: (value) =>
     typeof value === 'string' && value.isWellFormed() ? Buffer.from(value) : undefined,
-  lower: (statistic) => (typeof statistic === 'string' ? Buffer.from(statistic) : undefined),
+  lower: (statistic) => {
+    if (typeof statistic === 'object') return asBuffer(statistic);
+    return typeof statistic === 'string' ? Buffer.from(statistic) : undefined;
+  },
   upper: (statistic) => {
+    if (typeof statistic === 'object') return asBuffer(statistic);
     if (typeof statistic !== 'string' || !statistic.isWellFormed()) return undefined;
     if (!statistic.endsWith(beyond)) return Buffer.from(statistic);
     return Buffer.concat([Buffer.from(statistic.slice(0, -beyond.length)), last]);
@@ -84,12 +106,17 @@ const strings: Order<Buffer> = {
   compare: (a, b) => Buffer.compare(a, b),
 };
 
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 const numeric = <T extends bigint | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const longOf = (statistic: Statistic): bigint | undefined =>
-  typeof statistic !== 'boolean' && /^-?\d+$/.test(String(statistic))
-    ? BigInt(statistic)
-    : undefined;
+const longOf = (statistic: Statistic): bigint | undefined => {
+  if (typeof statistic === 'bigint') return statistic;
+  const text = typeof statistic === 'boolean' ? '' : String(statistic);
+  return /^-?\d+$/.test(text) ? BigInt(text) : undefined;
+};
 const longs: Order<bigint> = {
   value: (value) => (typeof value === 'bigint' ? value : undefined),
   lower: longOf,
@@ -97,8 +124,9 @@ const longs: Order<bigint> = {
   compare: numeric,
 };
 
-/** Statistics have milliseconds, rounded away from the values. */
+/** Statistics of the log have milliseconds, rounded away from the values. */
 const dateOf = (statistic: Statistic): bigint | undefined => {
+  if (typeof statistic === 'bigint') return statistic;
   const millis = typeof statistic === 'string' ? Date.parse(statistic) : NaN;
   return Number.isNaN(millis) ? undefined : BigInt(millis) * 1000n;
 };

@@ -1,14 +1,20 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { outstandingBuffers } from '../../../engine/core/buffers.js';
-import { parquetMetadata, readOffsetIndex, type ColumnChunk } from 'hyparquet';
+import {
+  parquetMetadata,
+  readColumnIndex,
+  readOffsetIndex,
+  type ColumnChunk,
+  type SchemaElement,
+} from 'hyparquet';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
 import { readChunk } from '../../../engine/parquet/read-chunk.js';
-import { parquetSchema } from '../../../engine/parquet/schema.js';
+import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schema.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
-import { encoded } from './oracles.js';
+import { encoded, readByHyparquet } from './oracles.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -83,6 +89,135 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
   return most;
 }
 
+/** What the column index says of a page; strings and bounds of other types as their bytes. */
+interface IndexedPage {
+  readonly isEmpty: boolean;
+  readonly min: Buffer;
+  readonly max: Buffer;
+  readonly nulls: number;
+}
+
+/** The column index of a chunk, as hyparquet reads it; undefined if the chunk has none. */
+function boundsOf(buffer: ArrayBuffer, chunk: ColumnChunk) {
+  const { column_index_offset: offset, column_index_length: length } = chunk;
+  if (offset === undefined) return undefined;
+  const reader = { view: new DataView(buffer, Number(offset), length!), offset: 0 };
+  // Read as strings, the bounds stay bytes.
+  const bytes = { stringFromBytes: (value: Uint8Array) => value as unknown as string };
+  const index = readColumnIndex(reader, { type: 'BYTE_ARRAY' } as SchemaElement, bytes);
+  expect(reader.offset).toBe(length);
+  const pages = index.null_pages.map((isEmpty, i): IndexedPage => {
+    const [min, max] = [index.min_values[i], index.max_values[i]] as unknown as Uint8Array[];
+    const nulls = Number(index.null_counts![i]);
+    return { isEmpty, min: Buffer.from(min!), max: Buffer.from(max!), nulls };
+  });
+  return { order: index.boundary_order, pages };
+}
+
+/** The values of a leaf in a row, in lists of any depth; undefined stands for each slot without a value. */
+function slotsOf(value: Value, path: readonly string[], item: Column): readonly unknown[] {
+  if (value === null) return [undefined];
+  if (item.isList && Array.isArray(value)) {
+    if (value.length === 0) return [undefined];
+    return value.flatMap((element) => slotsOf(element as Value, path, { ...item, isList: false }));
+  }
+  if (path.length === 0) return [value];
+  const child = item.children!.find(({ physical }) => physical === path[0])!;
+  return slotsOf((value as Record<string, Value>)[path[0]!] ?? null, path.slice(1), child);
+}
+
+/** A value and a bound of its page, both as what `compare` orders. */
+function ordered(
+  value: unknown,
+  bound: Buffer,
+  type: ParquetColumn['type'],
+): readonly [unknown, unknown] {
+  switch (type) {
+    case 'int32':
+      return [value, bound.readInt32LE()];
+    case 'int64':
+    case 'timestamp':
+      return [BigInt(value as bigint), bound.readBigInt64LE()];
+    case 'float':
+      return [value, bound.readFloatLE()];
+    case 'double':
+      return [value, bound.readDoubleLE()];
+    case 'boolean':
+      return [Number(value), bound.readUInt8()];
+    default:
+      return [Buffer.from(value as string), bound];
+  }
+}
+
+function compare(a: unknown, b: unknown): number {
+  if (Buffer.isBuffer(a)) return Buffer.compare(a, b as Buffer);
+  return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+}
+
+/** Fails unless the bounds of every page enclose its values and touch them; returns the number of pages with bounds. */
+async function expectBounds(columns: Columns, file: Uint8Array): Promise<number> {
+  const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
+  const { leaves } = parquetSchema(parquetColumns(columns));
+  const stored = await readByHyparquet(file, columns);
+  let first = 0;
+  let bounded = 0;
+  for (const { rows, chunks } of pagesOf(file)) {
+    for (const [i, { chunk, pages }] of chunks.entries()) {
+      const { path, column: leaf } = leaves[i]!;
+      const at = columns.findIndex(({ physical }) => physical === path[0]);
+      if (at < 0) continue; // a reserved column
+      const names = path.slice(1).filter((name) => name !== 'list' && name !== 'element');
+      const index = boundsOf(buffer as ArrayBuffer, chunk);
+      const slots = pages.map(({ firstRow }, page) =>
+        stored[at]!.slice(first + firstRow, first + (pages[page + 1]?.firstRow ?? rows)).flatMap(
+          (value) => slotsOf(value, names, columns[at]!),
+        ),
+      );
+      const { type } = leaf;
+      if (index === undefined) {
+        const values = slots.flat().filter((value) => value !== undefined);
+        const isLong = type === 'string' && values.some((value) => String(value).length > 8);
+        expect(isLong || values.some(Number.isNaN) || values.length === 0).toBe(true);
+        continue;
+      }
+      expect(index.pages).toHaveLength(pages.length);
+      for (const [page, { isEmpty, min, max, nulls }] of index.pages.entries()) {
+        const values = slots[page]!.filter((value) => value !== undefined);
+        expect(nulls).toBe(slots[page]!.length - values.length);
+        expect(isEmpty).toBe(values.length === 0);
+        if (isEmpty) {
+          expect([min.length, max.length]).toEqual([0, 0]);
+          continue;
+        }
+        bounded++;
+        const below = values.map((value) => compare(...ordered(value, min, type)));
+        const above = values.map((value) => compare(...ordered(value, max, type)));
+        expect(Math.min(...below)).toBeGreaterThanOrEqual(0);
+        expect(Math.max(...above)).toBeLessThanOrEqual(0);
+        const isShort = values.every((value) => Buffer.byteLength(String(value)) <= 32);
+        if (isShort) expect([Math.min(...below), Math.max(...above)].map(Math.abs)).toEqual([0, 0]);
+      }
+      expectOrder(index.order, index.pages, type);
+    }
+    first += rows;
+  }
+  return bounded;
+}
+
+function expectOrder(order: string, pages: readonly IndexedPage[], type: ParquetColumn['type']) {
+  const full = pages.filter(({ isEmpty }) => !isEmpty);
+  const valueOf = (bound: Buffer): unknown =>
+    type === 'string' ? bound : ordered(0, bound, type)[1];
+  const signs = full
+    .slice(1)
+    .flatMap((page, i) => [
+      compare(valueOf(page.min), valueOf(full[i]!.min)),
+      compare(valueOf(page.max), valueOf(full[i]!.max)),
+    ]);
+  if (!signs.includes(-1)) expect(order).toBe('ASCENDING');
+  else expect(order).toBe(signs.includes(1) ? 'UNORDERED' : 'DESCENDING');
+}
+
 afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('the pages of a row group', () => {
@@ -97,6 +232,40 @@ describe('the pages of a row group', () => {
       });
       expectAligned(columns, encoded(columns, [batchOf(columns, values, rows, 1n)]));
     }
+  });
+
+  test(`have the bounds of their values in the column index (seed ${seed})`, async () => {
+    const next = random(seed);
+    let bounded = 0;
+    for (let round = 0; round < 25; round++) {
+      const columns = randomColumns(next, 6, 3);
+      const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
+      const values = columns.map((it) => {
+        const style = randomStyle(next);
+        return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
+      });
+      bounded += await expectBounds(
+        columns,
+        encoded(columns, [batchOf(columns, values, rows, 1n)]),
+      );
+    }
+    expect(bounded).toBeGreaterThan(25);
+  });
+
+  test('say whether their bounds ascend or descend', async () => {
+    const columns = [column('up', 'integer'), column('down', 'double'), column('id', 'string')];
+    const rows = 50_000;
+    const values = [
+      Array.from({ length: rows }, (_, row) => row),
+      Array.from({ length: rows }, (_, row) => -row / 8),
+      Array.from({ length: rows }, (_, row) => `id-${String(row).padStart(40, '0')}`),
+    ];
+    const file = encoded(columns, [batchOf(columns, values, rows, 1n)]);
+    expect(await expectBounds(columns, file)).toBeGreaterThan(10);
+    const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
+    const [{ chunks }] = pagesOf(file) as [ReturnType<typeof pagesOf>[number]];
+    const orders = chunks.map(({ chunk }) => boundsOf(buffer as ArrayBuffer, chunk)!.order);
+    expect(orders.slice(-3)).toEqual(['ASCENDING', 'DESCENDING', 'ASCENDING']);
   });
 
   test('hold fewer rows of wide records, and never a part of a record', () => {

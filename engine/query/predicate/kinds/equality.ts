@@ -3,6 +3,7 @@ import { booleanEquality, numberEquality } from '../../memory/match/number-test.
 import { stringEquality } from '../../memory/match/string-equality.js';
 import { boundType } from '../../sql/params.js';
 import type { FieldExpression, Statement } from '../../sql/statement.js';
+import { caseVariantsBetween } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
 import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
@@ -21,9 +22,15 @@ export const equality = valueKind<Equality>({
   spans(condition, order, caseVariants) {
     const { values, ignoreCase } = condition;
     const exact = ignoreCase ? caseVariants.get(condition) : values;
-    const pairs = exact ? exact.map((value) => [value, value] as const) : values.map(caseSpan);
-    const spans = spansOf(pairs, order);
+    const spans = exact && spansOf(exact, order);
     return spans && joined(spans, order).map(([from, to]) => [from, to, true, true] as const);
+  },
+  between(condition, caseVariants) {
+    const { field, values, ignoreCase } = condition;
+    if (!ignoreCase || familyOf(field.type) !== 'string' || caseVariants.has(condition))
+      return undefined;
+    if (values.length > maxSpans) return undefined;
+    return caseVariantsBetween(values.map(String));
   },
   valueSql: (condition, statement) => foldedSql(condition, statement),
   fieldSql,
@@ -45,16 +52,12 @@ export const equality = valueKind<Equality>({
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });
 
-function spansOf<T>(
-  pairs: readonly (readonly [Scalar, Scalar] | undefined)[],
-  order: Order<T>,
-): readonly [T, T][] | undefined {
+function spansOf<T>(values: readonly Scalar[], order: Order<T>): readonly [T, T][] | undefined {
   const spans: [T, T][] = [];
-  for (const pair of pairs) {
-    const from = pair && order.value(pair[0]);
-    const to = pair && order.value(pair[1]);
-    if (from === undefined || to === undefined) return undefined;
-    spans.push([from, to]);
+  for (const value of values) {
+    const at = order.value(value);
+    if (at === undefined) return undefined;
+    spans.push([at, at]);
   }
   return spans;
 }
@@ -70,17 +73,6 @@ function joined<T>(spans: readonly [T, T][], order: Order<T>): readonly [T, T][]
     if (order.compare(last, to) > 0) to = last;
   }
   return [[from, to]];
-}
-
-/**
- * The first and the last case variant of a string in byte order; undefined for a string that is not ASCII. Of the characters
- * outside ASCII, only the Kelvin sign and the dotted capital I have an ASCII letter as their lower case.
- */
-function caseSpan(value: Scalar): readonly [Scalar, Scalar] | undefined {
-  if (typeof value !== 'string') return [value, value];
-  if (!/^\p{ASCII}*$/u.test(value)) return undefined;
-  const last = value.toLowerCase().replaceAll('k', '\u212A').replaceAll('i', '\u0130');
-  return [value.toUpperCase(), last];
 }
 
 /** Longer lists are bound as one value and joined: planning a statement of 100,000 parameters takes longer than running it. */

@@ -6,7 +6,7 @@ import { supported, unsupported, type Kind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
-import { boundsTest, type Order, type Span } from '../value-bounds.js';
+import { boundsTest, stringsTest, type Order, type Span } from '../value-bounds.js';
 
 /** The parts of a condition on single values; `valueKind` makes the entry of them. */
 export interface ValueKind<C extends ValueCondition> {
@@ -19,6 +19,11 @@ export interface ValueKind<C extends ValueCondition> {
     order: Order<T>,
     caseVariants: CaseVariants,
   ): readonly Span<T>[] | undefined;
+  /** A test of a column's smallest and largest string that is false only if no match lies between them, where spans cannot tell. */
+  between?(
+    condition: C,
+    caseVariants: CaseVariants,
+  ): ((low: Buffer, high: Buffer) => boolean) | undefined;
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
   /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
@@ -53,7 +58,8 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C
       const find = columnFinder(field);
       const isInside = field.isNumberInText
         ? undefined
-        : boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
+        : (stringsTest(parts.between?.(condition, caseVariants)) ??
+          boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants)));
       return (segment) => {
         const column = find(segment);
         if (column === 'unknown') return true;

@@ -1,0 +1,88 @@
+import { boundBytes } from './bounds.js';
+import type { ByteSink } from './byte-sink.js';
+import { compareBounds } from './statistics.js';
+import { ThriftWriter, thriftType } from './thrift.js';
+import type { ChunkMeta, PageMeta } from './write-chunk.js';
+
+/** Position in the file of a part of the page index; `bytes` is 0 for a part that a column chunk does not have. */
+export interface IndexLocation {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Where the page index of a column chunk is. */
+export interface PageIndexLocation {
+  readonly columnIndex: IndexLocation;
+  readonly offsetIndex: IndexLocation;
+}
+
+/**
+ * Writes the page index of all column chunks (parquet.thrift, "PageIndex"): the bounds of their pages, then the locations of their
+ * pages. `offset` is the position in the file of the sink's first byte.
+ */
+export function writePageIndex(
+  sink: ByteSink,
+  offset: number,
+  chunks: readonly ChunkMeta[],
+): readonly PageIndexLocation[] {
+  const placed = (write: () => void): IndexLocation => {
+    const from = sink.end;
+    write();
+    return { offset: offset + from, bytes: sink.end - from };
+  };
+  const columnIndexes = chunks.map((chunk) => placed(() => writeColumnIndex(sink, chunk)));
+  return chunks.map(({ pages }, i) => ({
+    columnIndex: columnIndexes[i]!,
+    offsetIndex: placed(() => writeOffsetIndex(sink, pages)),
+  }));
+}
+
+/** Writes `ColumnIndex`; nothing for a chunk of which some page has values but no bounds. */
+function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): void {
+  // NaN is in no bound, so bounds beside it would tell readers to skip pages that hold it.
+  if (range.hasNaN || pages.length === 0) return;
+  if (pages.some(({ bounds, slots, nulls }) => bounds === undefined && slots > nulls)) return;
+  const thrift = new ThriftWriter(sink);
+  thrift.start();
+  thrift.list(1, thriftType.bool, pages.length);
+  for (const { bounds } of pages) thrift.itemBool(bounds === undefined);
+  const write = (id: number, end: 'min' | 'max'): void => {
+    thrift.list(id, thriftType.binary, pages.length);
+    for (const { bounds } of pages)
+      thrift.itemBinary(bounds ? boundBytes(leaf, bounds[end], false)!.bytes : nothing);
+  };
+  write(2, 'min');
+  write(3, 'max');
+  thrift.i32(4, boundaryOrder(pages));
+  thrift.list(5, thriftType.i64, pages.length);
+  for (const { nulls } of pages) thrift.itemI64(nulls);
+  thrift.end();
+}
+
+const nothing = new Uint8Array(0);
+
+/** `BoundaryOrder`: whether both bounds of the pages with values ascend (1) or descend (2), or neither (0). */
+function boundaryOrder(pages: readonly PageMeta[]): number {
+  const bounds = pages.flatMap((page) => page.bounds ?? []);
+  const signs = new Set<number>();
+  for (let i = 1; i < bounds.length; i++)
+    for (const end of ['min', 'max'] as const)
+      signs.add(Math.sign(compareBounds(bounds[i]![end], bounds[i - 1]![end])));
+  if (!signs.has(-1)) return 1;
+  return signs.has(1) ? 0 : 2;
+}
+
+/** Writes the locations of the data pages of one column chunk: `OffsetIndex`. */
+function writeOffsetIndex(sink: ByteSink, pages: readonly PageMeta[]): void {
+  const thrift = new ThriftWriter(sink);
+  thrift.start();
+  thrift.list(1, thriftType.struct, pages.length);
+  for (const { offset, bytes, firstRow } of pages) {
+    thrift.start();
+    thrift.i64(1, offset);
+    thrift.i32(2, bytes);
+    thrift.i64(3, firstRow);
+    thrift.end();
+  }
+  thrift.end();
+}

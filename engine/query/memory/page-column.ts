@@ -1,0 +1,179 @@
+import { AppError } from '../../core/errors.js';
+import { readLevels } from '../../parquet/read-chunk.js';
+import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
+import { physicalType } from '../../parquet/schema.js';
+import { acquire, release } from '../../core/buffers.js';
+import type { ColumnValues, MemoryColumn } from './column.js';
+import type { RowGroup, SegmentFile } from './segment-file.js';
+import type { SegmentLeaf } from './segment-leaves.js';
+
+/** A page of a row group: the same rows of all leaves. */
+export interface RowPage {
+  readonly group: RowGroup;
+  readonly number: number;
+  /** The first row, counted from the start of the segment. */
+  readonly first: number;
+  readonly rows: number;
+}
+
+/**
+ * The values of one page as a column of its rows. The leaf may be a list of scalars, but it must not lie in a list of objects. `entries`
+ * are those of the chunk's dictionary, if it has one (`dictionaryOf`). Throws `damaged`.
+ */
+export function loadPage(
+  file: SegmentFile,
+  leaf: SegmentLeaf,
+  { group, number, rows }: RowPage,
+  entries: DecodedValues | undefined,
+): MemoryColumn {
+  const chunk = group.chunks[leaf.index]!;
+  try {
+    const { offsets, bytes } = file.pages(group, chunk)!;
+    const stored = file.read(offsets[number]!, bytes[number]!);
+    const [page] = decompressPages([{ bytes: stored, isCompressed: chunk.isCompressed }]);
+    return columnOf(page!, leaf, rows, entries);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw file.damaged(`cannot give a page of its column ${leaf.key}`, error);
+  }
+}
+
+/** The entries of the dictionary of a chunk; undefined if it has none. Throws `damaged`. */
+export function dictionaryOf(
+  file: SegmentFile,
+  leaf: SegmentLeaf,
+  { chunks }: RowGroup,
+): DecodedValues | undefined {
+  const { dictionaryOffset, dataOffset, isCompressed } = chunks[leaf.index]!;
+  if (dictionaryOffset === undefined) return undefined;
+  try {
+    const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
+    const [{ body, encoding, count }] = decompressPages([{ bytes, isCompressed }]) as [
+      DecompressedPage,
+    ];
+    return readValues(body, leaf.physical, encoding, count, undefined);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
+  }
+}
+
+function columnOf(
+  { body, count, encoding }: DecompressedPage,
+  leaf: SegmentLeaf,
+  rows: number,
+  entries: DecodedValues | undefined,
+): MemoryColumn {
+  const { maxDefinition, maxRepetition, physical } = leaf;
+  const levels = acquire(Int32Array, count);
+  try {
+    let offsets: Int32Array | undefined;
+    let begins: Uint8Array | undefined;
+    if (maxRepetition > 0) {
+      const constant = readLevels(body, maxRepetition, count, levels);
+      if (constant !== undefined) levels.fill(constant, 0, count);
+      begins = Uint8Array.from(levels.subarray(0, count), (level) => (level === 0 ? 1 : 0));
+      offsets = new Int32Array(rows + 1);
+    }
+    const constant = readLevels(body, maxDefinition, count, levels);
+    if (constant !== undefined) levels.fill(constant, 0, count);
+    const present = offsets === undefined ? new Uint8Array(rows) : undefined;
+    let row = 0;
+    let found = 0;
+    for (let i = 0; i < count; i++) {
+      const isValue = levels[i] === maxDefinition;
+      if (begins === undefined || begins[i] === 1) {
+        if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
+        if (offsets !== undefined) offsets[row] = found;
+        if (present !== undefined && isValue) present[row] = 1;
+        row++;
+      }
+      if (isValue) found++;
+    }
+    if (row !== rows) throw new RangeError(`a page has ${row} of ${rows} rows`);
+    if (offsets !== undefined) offsets[rows] = found;
+    const decoded = readValues(body, physical, encoding, found, entries);
+    const isFull = present === undefined || found === rows;
+    const values = valuesOf(isFull ? decoded : spread(decoded, present, rows), leaf);
+    const bytes = rows * 8 + sizeOf(decoded);
+    return { rows, offsets, present: isFull ? undefined : present, values, bytes };
+  } finally {
+    release(levels);
+  }
+}
+
+/** Moves the values to their rows; rows without a value have any. */
+function spread(decoded: DecodedValues, present: Uint8Array, rows: number): DecodedValues {
+  let value = 0;
+  switch (decoded.kind) {
+    case 'booleans': {
+      const booleans = new Uint8Array(rows);
+      for (let row = 0; row < rows; row++)
+        if (present[row] === 1) booleans[row] = decoded.booleans[value++]!;
+      return { kind: 'booleans', booleans };
+    }
+    case 'int32s': {
+      const int32s = new Int32Array(rows);
+      for (let row = 0; row < rows; row++)
+        if (present[row] === 1) int32s[row] = decoded.int32s[value++]!;
+      return { kind: 'int32s', int32s };
+    }
+    case 'int64s': {
+      const int32s = new Int32Array(2 * rows);
+      for (let row = 0; row < rows; row++) {
+        if (present[row] !== 1) continue;
+        int32s[2 * row] = decoded.int32s[2 * value]!;
+        int32s[2 * row + 1] = decoded.int32s[2 * value++ + 1]!;
+      }
+      return { kind: 'int64s', int32s };
+    }
+    case 'strings': {
+      const offsets = new Int32Array(rows + 1);
+      for (let row = 0; row < rows; row++) {
+        offsets[row] = decoded.offsets[value]!;
+        value += present[row]!;
+      }
+      offsets[rows] = decoded.offsets[value]!;
+      return { kind: 'strings', bytes: decoded.bytes, offsets };
+    }
+  }
+}
+
+function valuesOf(decoded: DecodedValues, { physical }: SegmentLeaf): ColumnValues {
+  switch (decoded.kind) {
+    case 'booleans':
+      return { kind: 'flags', flags: decoded.booleans };
+    case 'strings': {
+      const { bytes, offsets } = decoded;
+      const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      return { kind: 'strings', bytes: all, offsets: new Uint32Array(offsets) };
+    }
+    case 'int32s': {
+      const { buffer, byteOffset, length } = decoded.int32s;
+      if (physical !== physicalType.float)
+        return { kind: 'numbers', numbers: decoded.int32s, hasNonFinite: false };
+      return numbersOf(new Float32Array(buffer, byteOffset, length));
+    }
+    case 'int64s': {
+      const { buffer, byteOffset, length } = decoded.int32s;
+      if (physical === physicalType.double)
+        return numbersOf(new Float64Array(buffer, byteOffset, length / 2));
+      const longs = new BigInt64Array(buffer, byteOffset, length / 2);
+      const limit = 1n << 53n;
+      if (longs.some((value) => value < -limit || value >= limit)) return { kind: 'longs', longs };
+      return { kind: 'numbers', numbers: Float64Array.from(longs, Number), hasNonFinite: false };
+    }
+  }
+}
+
+function numbersOf(numbers: Float32Array | Float64Array): ColumnValues {
+  return { kind: 'numbers', numbers, hasNonFinite: !numbers.every(Number.isFinite) };
+}
+
+/** Bytes of memory of decoded values. */
+export function sizeOf(decoded: DecodedValues): number {
+  if (decoded.kind === 'booleans') return decoded.booleans.byteLength;
+  if (decoded.kind !== 'strings') return decoded.int32s.byteLength;
+  return decoded.bytes.byteLength + decoded.offsets.byteLength;
+}

@@ -1,0 +1,121 @@
+import type { Columns } from '../../core/types.js';
+import type { Bound } from '../../parquet/statistics.js';
+import type { PageStatistics } from '../../parquet/read-footer.js';
+import { isUnsupported } from '../unsupported.js';
+import type { SegmentTest, StoredRows } from '../predicate/kind.js';
+import { fieldsOf } from '../predicate/kinds.js';
+import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { segmentTest } from '../predicate/prune.js';
+import type { MemoryColumn } from './column.js';
+import type { Matcher } from './evaluate.js';
+import type { SelectionVector } from './match/selection-vector.js';
+import type { RowPage } from './page-column.js';
+import type { SegmentFile } from './segment-file.js';
+import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
+
+/** A predicate whose matches can be looked for in single pages, prepared for one query. */
+export interface PageQuery {
+  /** The fields that the predicate reads, and their physical paths. */
+  readonly fields: readonly { readonly field: FieldRef; readonly path: readonly string[] }[];
+  readonly columns: Columns;
+  readonly mayHold: SegmentTest;
+}
+
+/**
+ * Prepares a predicate. Undefined if it cannot be evaluated page by page: it reads the elements of a list of objects or what the text
+ * index found in whole segments, it has a long list of values, or it reads no stored field at all.
+ */
+export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
+  const isWhole = conditionsIn(predicate).some(
+    (condition) =>
+      ['any', 'terms', 'phrase'].includes(condition.kind) ||
+      (condition.kind === 'in' && condition.values.length > maxValues),
+  );
+  if (isWhole) return undefined;
+  const fields = fieldsOf(predicate).flatMap((field) => {
+    const path = physicalPath(columns, field.path);
+    return path === undefined ? [] : [{ field, path }];
+  });
+  return fields.length === 0 ? undefined : { fields, columns, mayHold: segmentTest(predicate) };
+}
+
+/** A condition on more values than this is no lookup: nearly every page may hold one of them. */
+const maxValues = 64;
+/** After as many queries of single pages of a segment, its columns are worth keeping: evaluating them takes less time. */
+const maxUses = 8;
+
+/** Segments of fewer pages are read as a whole. */
+const fewPages = 8;
+/** At most one page in this many is read by itself: of more, the columns are worth keeping. */
+const pageShare = 8;
+
+/**
+ * The pages of a segment that may hold a match, by the statistics of its pages. Undefined if they are too many for reading them one by
+ * one, if the segment is asked often, or if the file lacks the page index.
+ */
+export function pagesToRead(file: SegmentFile, query: PageQuery): readonly RowPage[] | undefined {
+  const leaves: SegmentLeaf[] = [];
+  for (const { path } of query.fields) {
+    const leaf = file.leaf(path);
+    if (leaf !== undefined && !leaves.includes(leaf)) leaves.push(leaf);
+  }
+  if (leaves.length === 0 || file.pageQueries >= maxUses) return undefined;
+  file.pageQueries++;
+  const found: RowPage[] = [];
+  let total = 0;
+  for (const group of file.groups) {
+    const parts = leaves.map((leaf) => {
+      const chunk = group.chunks[leaf.index]!;
+      // The statistics of a leaf in a list are those of its values, not of its rows.
+      const statistics = leaf.maxRepetition > 0 ? undefined : file.statistics(chunk, leaf);
+      return { leaf, statistics, pages: file.pages(group, chunk) };
+    });
+    const { pages } = parts[0]!;
+    if (pages === undefined || parts.some((part) => part.pages === undefined)) return undefined;
+    const { firstRows } = pages;
+    for (let number = 0; number < firstRows.length - 1; number++) {
+      total++;
+      const rows = firstRows[number + 1]! - firstRows[number]!;
+      const stats: Record<string, StoredRows['stats'][string]> = {};
+      for (const { leaf, statistics } of parts) {
+        const page = statistics?.[number];
+        if (page !== undefined) stats[leaf.key] = statsOf(page);
+      }
+      if (query.mayHold({ rows, columns: query.columns, stats }))
+        found.push({ group, number, first: group.first + firstRows[number]!, rows });
+    }
+  }
+  if (found.length === 0) return found;
+  return total < fewPages || found.length * pageShare > total ? undefined : found;
+}
+
+function statsOf({ nulls, min, max }: PageStatistics): StoredRows['stats'][string] {
+  const isBounded = min !== undefined && max !== undefined && isFinite(min) && isFinite(max);
+  return isBounded ? { nulls, min, max } : { nulls };
+}
+
+/** False for bounds that say nothing. */
+function isFinite(bound: Bound): boolean {
+  return typeof bound !== 'number' || Number.isFinite(bound);
+}
+
+/** The rows of a segment that match, looked for in these pages; undefined if the columns of a page do not tell. */
+export function matchPages(
+  pages: readonly RowPage[],
+  match: Matcher,
+  columnOf: (page: RowPage, field: FieldRef) => MemoryColumn | undefined,
+): SelectionVector | undefined {
+  const rows: number[] = [];
+  for (const page of pages) {
+    const found = match({ rows: page.rows, column: (field) => columnOf(page, field) });
+    if (isUnsupported(found)) return undefined;
+    if (found === 'none') continue;
+    if (found !== 'all' && found.BYTES_PER_ELEMENT === 4) {
+      for (const row of found) rows.push(page.first + row);
+      continue;
+    }
+    for (let row = 0; row < page.rows; row++)
+      if (found === 'all' || found[row] === 1) rows.push(page.first + row);
+  }
+  return rows.length === 0 ? 'none' : Int32Array.from(rows);
+}

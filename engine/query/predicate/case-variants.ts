@@ -1,0 +1,101 @@
+import { lowerCase } from '../../text/fold.js';
+
+/**
+ * Returns a function that tells whether some case variant of one of these strings lies between two bounds, in the order of UTF-8 bytes.
+ * Undefined if a string is not ASCII: its variants are not known here.
+ */
+export function caseVariantsBetween(
+  values: readonly string[],
+): ((low: Buffer, high: Buffer) => boolean) | undefined {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII
+  if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
+  const lower = [...new Set(values.map(lowerCase))].sort((a, b) => (a < b ? -1 : 1));
+  return (low, high) => {
+    const common = commonPrefix(low, high);
+    // Every string between the bounds begins with what the bounds have in common.
+    const [from, to] = range(lower, lowerCase(common));
+    for (let i = from; i < to; i++) {
+      const least = leastFrom(lower[i]!, low);
+      if (least !== undefined && Buffer.compare(least, high) <= 0) return true;
+    }
+    return false;
+  };
+}
+
+/** The whole characters that both begin with. */
+function commonPrefix(low: Buffer, high: Buffer): string {
+  const most = Math.min(low.length, high.length);
+  let end = 0;
+  // Only ASCII: the lower case of other characters may have another length.
+  while (end < most && low[end] === high[end] && low[end]! < 0x80) end++;
+  return low.toString('latin1', 0, end);
+}
+
+/** The indices of the strings that begin with a prefix: from, and to before. */
+function range(sorted: readonly string[], prefix: string): readonly [number, number] {
+  const first = lowerBound(sorted, (value) => value < prefix);
+  const last = lowerBound(sorted, (value) => value < prefix || value.startsWith(prefix));
+  return [first, last];
+}
+
+/** The index of the first string for which the test, true for the strings before it, is false. */
+function lowerBound(sorted: readonly string[], isBefore: (value: string) => boolean): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(sorted[middle]!)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The characters whose lower case is this one, in the order of their bytes. Beyond ASCII, they are the signs of Kelvin and the dotted I. */
+function variantsOf(char: string): readonly Buffer[] {
+  const known = variants.get(char);
+  if (known !== undefined) return known;
+  const beyond = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
+  const all = [...new Set([char.toUpperCase(), char, ...beyond])].map((each) => Buffer.from(each));
+  variants.set(char, all);
+  return all;
+}
+
+const variants = new Map<string, readonly Buffer[]>();
+
+/** The least case variant of a string of lower case that is not below a bound, in bytes; undefined if all are below it. */
+function leastFrom(lower: string, bound: Buffer): Buffer | undefined {
+  const taken: Buffer[] = [];
+  /** The variant that leaves the bound upwards at the last possible character, and how many characters precede it. */
+  let larger: Buffer | undefined;
+  let preceding = 0;
+  let at = 0;
+  for (const [i, char] of Array.from(lower).entries()) {
+    if (at === bound.length) return complete(taken, lower, i);
+    const choices = variantsOf(char);
+    const above = choices.find((choice) => isAbove(choice, bound, at));
+    if (above !== undefined) [larger, preceding] = [above, i];
+    const equal = choices.find((choice) => bound.compare(choice, 0, choice.length, at, Math.min(bound.length, at + choice.length)) === 0); // prettier-ignore
+    if (equal === undefined) {
+      if (larger === undefined) return undefined;
+      return complete([...taken.slice(0, preceding), larger], lower, preceding + 1);
+    }
+    taken.push(equal);
+    at += equal.length;
+  }
+  if (at === bound.length) return Buffer.concat(taken);
+  if (larger === undefined) return undefined;
+  return complete([...taken.slice(0, preceding), larger], lower, preceding + 1);
+}
+
+/** Whether a character's bytes are above those of the bound at a position, whatever follows. */
+function isAbove(choice: Buffer, bound: Buffer, at: number): boolean {
+  const rest = bound.subarray(at, at + choice.length);
+  return Buffer.compare(choice, rest) > 0;
+}
+
+/** The least way to go on with the characters from `from`: each in its first variant. */
+function complete(taken: readonly Buffer[], lower: string, from: number): Buffer {
+  const rest = Array.from(lower)
+    .slice(from)
+    .map((char) => variantsOf(char)[0]!);
+  return Buffer.concat([...taken, ...rest]);
+}

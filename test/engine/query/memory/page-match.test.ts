@@ -1,0 +1,165 @@
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
+import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { loadColumn } from '../../../../engine/query/memory/load.js';
+import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
+import { matchPages, pageQuery, pagesToRead } from '../../../../engine/query/memory/page-match.js';
+import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import { parseQuery } from '../../../../engine/query/request/request.js';
+import { runQuery } from '../../../../engine/query/plan/query.js';
+import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
+import { filterTest } from '../naive-filter.js';
+import { Random } from '../random.js';
+import { loadedValues } from './values.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+const rowCount = 60_000;
+/** Makes records so wide that there are many pages. */
+const filler = 'x'.repeat(300);
+
+/** Sorted by place, as the records of a VCF are; every column has gaps in some pages, and nothing in others. */
+const columns = [
+  column('variant', 'string'),
+  column('place', 'object', [column('chromosome', 'string'), column('start', 'long')]),
+  column('depth', 'integer'),
+  column('score', 'double'),
+  column('big', 'long'),
+  column('seen', 'date'),
+  column('flag', 'boolean'),
+  column('gene', 'string'),
+  listOf(column('effects', 'string')),
+  column('note', 'string'),
+];
+
+function rowsOf(random: Random): TestRow[] {
+  let start = 0;
+  return Array.from({ length: rowCount }, (_, i): TestRow => {
+    if (i === rowCount / 2) start = 0;
+    start += 1 + random.below(40);
+    const chromosome = i < rowCount / 2 ? '1' : 'X';
+    const isSparse = i % 20_000 < 12_000;
+    const maybe = <T>(value: T): T | null => (isSparse || random.chance(0.3) ? null : value);
+    return {
+      variant: `GRCh38-${chromosome}-${start}-A-G`,
+      place: { chromosome, start: BigInt(start) },
+      depth: maybe(Math.floor(i / 100)),
+      score: maybe(i / 8),
+      big: 2n ** 60n + BigInt(i),
+      seen: maybe(new Date(i * 60_000).toISOString()),
+      flag: maybe(i > 30_000),
+      gene: random.chance(0.1) ? null : `Gene${Math.floor(i / 500)}`,
+      effects: random.list(random.below(3), () => `effect-${random.below(5)}`),
+      note: filler,
+    };
+  });
+}
+
+describe(`pages that may hold a match (seed ${seed})`, () => {
+  let bench: Bench;
+  let dataset: Dataset;
+  let rows: TestRow[];
+  let file: SegmentFile;
+  beforeAll(async () => {
+    bench = await openBench(0);
+    rows = rowsOf(new Random(seed));
+    dataset = await bench.dataset(columns, [rows]);
+    file = new SegmentFile(dataset.snapshot.files[1]!);
+  });
+  afterAll(async () => {
+    file.close();
+    await bench.close();
+  });
+
+  const some = (row: number): TestRow => rows[row]!;
+  const placeOf = (row: TestRow) => row['place'] as { chromosome: string; start: bigint };
+
+  /** Filters with few matches, all near each other, and the share of pages that is enough for them. */
+  const filters: readonly (readonly [name: string, of: () => unknown])[] = [
+    ['a variant', () => [['variant', some(123)['variant']]]],
+    ['a variant in another letter case', () => [['variant', String(some(40_123)['variant']).toLowerCase()]]], // prettier-ignore
+    [
+      'variants',
+      () => [['variant__in', [some(20_000)['variant'], some(20_100)['variant'], 'none']]],
+    ],
+    [
+      'a region',
+      () => [
+        ['place.chromosome', 'x'],
+        ['place.start__gte', Number(placeOf(some(45_000)).start)],
+        ['place.start__lte', Number(placeOf(some(45_200)).start)],
+      ],
+    ],
+    ['a number', () => [['depth', 150]]],
+    ['a range of doubles', () => [['score__range', [1_900, 1_950.5]]]],
+    ['a long beyond doubles', () => [['big', `${2n ** 60n + 12_345n}`]]],
+    ['a prefix', () => [['variant__prefix', String(some(31_000)['variant']).slice(0, 12)]]],
+    ['a string of a dictionary', () => [['gene', 'GENE17']]],
+    ['one of two', () => [{ or: [['depth', 150], ['gene', 'gene99']] }]], // prettier-ignore
+    ['and not', () => [['depth__range', [150, 152]], { not: [['gene', 'Gene30']] }]],
+    ['with a list', () => [['depth__range', [150, 155]], ['effects', 'effect-3']]], // prettier-ignore
+    ['nothing', () => [['variant', 'GRCh37-1-5-A-G']]],
+  ];
+
+  test.each(filters)('%s is found in few pages, by a plain loop', async (_, of) => {
+    const request = { filters: of(), limit: 10_000 };
+    const asked = parseQuery(request, dataset.fields);
+    const isMatch = filterTest(request.filters, columns);
+    const expected = rows.flatMap((row, i) => (isMatch(row) ? [i] : []));
+    const paged = pageQuery(asked.predicate, columns)!;
+    file.pageQueries = 0;
+    const pages = pagesToRead(file, paged)!;
+    expect(pages).toBeDefined();
+    const all = file.groups.flatMap((group) => {
+      const { firstRows } = file.pages(group, group.chunks[0]!)!;
+      return [...firstRows.subarray(1)];
+    });
+    expect(pages.length).toBeLessThanOrEqual(all.length / 8);
+    const found = matchPages(pages, matcher(asked.predicate), (page, field) => {
+      const leaf = file.leaf(field.path)!;
+      return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
+    });
+    expect(found === 'none' ? [] : [...(found as Int32Array)]).toEqual(expected);
+    // The whole way of a query, whose columns are in no cache.
+    const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
+    expect(answer.total).toBe(expected.length);
+  });
+
+  test('a page has the values that the whole column has', () => {
+    for (const leaf of file.leaves) {
+      const whole = loadedValues(
+        loadColumn(file, leaf.columns, new GrowingDictionary())!,
+        'string',
+      );
+      for (const group of file.groups) {
+        const { firstRows } = file.pages(group, group.chunks[leaf.index]!)!;
+        for (let number = 0; number < firstRows.length - 1; number++) {
+          const first = group.first + firstRows[number]!;
+          const page = { group, number, first, rows: firstRows[number + 1]! - firstRows[number]! };
+          const own = loadPage(file, leaf, page, dictionaryOf(file, leaf, group));
+          const same = whole.slice(first, first + page.rows);
+          expect(isDeepStrictEqual(loadedValues(own, 'string'), same)).toBe(true);
+        }
+      }
+    }
+  });
+
+  test('a segment that is asked often gets its columns', () => {
+    const own = new SegmentFile(dataset.snapshot.files[1]!);
+    const paged = pageQuery(parseQuery({ filters: [['depth', 150]] }, dataset.fields).predicate, columns)!; // prettier-ignore
+    const found = Array.from({ length: 9 }, () => pagesToRead(own, paged) !== undefined);
+    own.close();
+    expect(found).toEqual([...Array.from({ length: 8 }, () => true), false]);
+  });
+
+  test('many pages, and conditions on whole segments, are not read one by one', () => {
+    const query = (filters: readonly unknown[]) =>
+      pageQuery(parseQuery({ filters }, dataset.fields).predicate, columns);
+    file.pageQueries = 0;
+    expect(pagesToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
+    expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
+    expect(query([])).toBeUndefined();
+    const many = Array.from({ length: 65 }, (_, i) => some(i)['variant']);
+    expect(query([['variant__in', many]])).toBeUndefined();
+  });
+});

@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { caseVariantsBetween } from '../../../../engine/query/predicate/case-variants.js';
+import { Random } from '../random.js';
+
+/** All strings whose lower case is this one, by trying every letter in every case. */
+function variantsOf(lower: string): Buffer[] {
+  let all = [''];
+  for (const char of lower) {
+    const choices = new Set([char, char.toUpperCase()]);
+    if (char === 'k') choices.add('\u212A');
+    if (char === 'i') choices.add('\u0130');
+    all = all.flatMap((begin) => [...choices].map((choice) => begin + choice));
+  }
+  return all.map((each) => Buffer.from(each));
+}
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+
+test(`a case variant lies between two bounds exactly if one of all variants does (seed ${seed})`, () => {
+  const random = new Random(seed);
+  const chars = ['a', 'B', 'k', 'K', 'i', 'I', '1', '-', '~', '\u212A', '\u0130', 'é'];
+  const text = (most: number, of = chars): string =>
+    random.list(random.below(most + 1), () => random.pick(of)).join('');
+  const ascii = chars.slice(0, 9);
+  let inside = 0;
+  let outside = 0;
+  for (let round = 0; round < 20_000; round++) {
+    const begin = random.chance(0.5) ? text(3) : '';
+    const bounds = [begin + text(4), begin + text(4)].map((each) => Buffer.from(each));
+    const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
+    const values = random.list(1 + random.below(3), () => {
+      const own = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
+      return own + text(5, ascii);
+    });
+    const expected = values
+      .flatMap((value) => variantsOf(value.toLowerCase()))
+      .some((each) => Buffer.compare(low, each) <= 0 && Buffer.compare(each, high) <= 0);
+    const found = caseVariantsBetween(values)!(low, high);
+    if (found !== expected)
+      throw new Error(
+        `${JSON.stringify(values)} between ${low.toString()} and ${high.toString()}: ${found}`,
+      );
+    if (expected) inside++;
+    else outside++;
+  }
+  expect(Math.min(inside, outside)).toBeGreaterThan(1_000);
+});
+
+test('a string beyond ASCII has variants that are not known', () => {
+  expect(caseVariantsBetween(['straße'])).toBeUndefined();
+});
+
+test('a variant of the genome is told from its neighbours in any letter case', () => {
+  const between = caseVariantsBetween(['grch38-1-12345-a-g'])!;
+  const bounds = (low: string, high: string) => between(Buffer.from(low), Buffer.from(high));
+  expect(bounds('GRCh38-1-12340-A-G', 'GRCh38-1-12350-A-G')).toBe(true);
+  expect(bounds('GRCh38-1-12346-A-G', 'GRCh38-1-12350-A-G')).toBe(false);
+  expect(bounds('GRCh38-2-1-A-G', 'GRCh38-2-9-A-G')).toBe(false);
+  expect(bounds('GRCh37-1-12340-A-G', 'GRCh37-1-12350-A-G')).toBe(false);
+});
