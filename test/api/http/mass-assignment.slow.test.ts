@@ -26,7 +26,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
     'depends_on',
     'url_template',
   ],
-  dataset_imports: ['description', 'tags'],
+  dataset_imports: ['description', 'metadata', 'tags'],
   dataset_exports: [],
   dataset_commits: [],
   tasks: [],

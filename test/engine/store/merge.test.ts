@@ -58,11 +58,12 @@ function widened(wide: Column, value: Value): Value {
   );
 }
 
-/** What lies between the last column chunk and the footer. */
+/** What lies between the page index and the footer. */
 async function indexOf(file: string): Promise<Uint8Array> {
   const { row_groups: groups, dataBytes } = await readFooter(file);
   const chunks = groups.flatMap((group) => group.columns);
-  const begin = chunks.reduce((at, { meta_data: m }) => at + Number(m!.total_compressed_size), 4);
+  const { offset_index_offset: offset, offset_index_length: length } = chunks.at(-1)!;
+  const begin = Number(offset) + length!;
   return (await readFile(file)).subarray(begin, dataBytes);
 }
 
