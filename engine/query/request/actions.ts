@@ -295,8 +295,11 @@ function between(field: FieldRef, value: unknown, inclusive: boolean): Predicate
   return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
 }
 
-function order(field: FieldRef, value: unknown): bigint | number {
-  return field.type === 'date' ? momentOf(value).start : numberOf(value);
+/** What the ends of a range are compared by: as the field stores them, since a decimal and the double nearest to it are one value there. */
+function order({ type }: FieldRef, value: unknown): bigint | number {
+  if (type === 'date') return momentOf(value).start;
+  const number = numberOf(value);
+  return type === 'double' || type === 'float' ? floating(type, number) : number;
 }
 
 /** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */

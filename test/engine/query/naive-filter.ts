@@ -168,7 +168,7 @@ function holds(
       if (!Array.isArray(wanted) || wanted.length !== 2) throw new Refused('no two values');
       const [from, to] = wanted as [unknown, unknown];
       const first = (value: unknown): bigint | number =>
-        type === 'date' ? momentIn(value)[0] : bound('long', value);
+        type === 'date' ? momentIn(value)[0] : bound(type, value);
       if (compare(first(from), first(to)) > 0) throw new Refused('not in order');
       const isIn = action === 'range';
       const above = limit(column, from, isIn ? 'gte' : 'gt');
