@@ -10,12 +10,13 @@ export function caseVariantsBetween(
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
   const lower = [...new Set(values.map(lowerCase))].sort((a, b) => (a < b ? -1 : 1));
+  const spelled = lower.map((value) => Array.from(value, variantsOf));
   return (low, high) => {
     const common = commonPrefix(low, high);
     // Every string between the bounds begins with what the bounds have in common.
     const [from, to] = range(lower, lowerCase(common));
     for (let i = from; i < to; i++) {
-      const least = leastFrom(lower[i]!, low);
+      const least = leastFrom(spelled[i]!, low);
       if (least !== undefined && Buffer.compare(least, high) <= 0) return true;
     }
     return false;
@@ -61,41 +62,51 @@ function variantsOf(char: string): readonly Buffer[] {
 
 const variants = new Map<string, readonly Buffer[]>();
 
-/** The least case variant of a string of lower case that is not below a bound, in bytes; undefined if all are below it. */
-function leastFrom(lower: string, bound: Buffer): Buffer | undefined {
+/**
+ * The least case variant of a string that is not below a bound, in bytes; undefined if all are below it. `spelled` has the variants of each
+ * character.
+ */
+function leastFrom(spelled: readonly (readonly Buffer[])[], bound: Buffer): Buffer | undefined {
   const taken: Buffer[] = [];
   /** The variant that leaves the bound upwards at the last possible character, and how many characters precede it. */
   let larger: Buffer | undefined;
   let preceding = 0;
   let at = 0;
-  for (const [i, char] of Array.from(lower).entries()) {
-    if (at === bound.length) return complete(taken, lower, i);
-    const choices = variantsOf(char);
-    const above = choices.find((choice) => isAbove(choice, bound, at));
-    if (above !== undefined) [larger, preceding] = [above, i];
-    const equal = choices.find((choice) => bound.compare(choice, 0, choice.length, at, Math.min(bound.length, at + choice.length)) === 0); // prettier-ignore
-    if (equal === undefined) {
-      if (larger === undefined) return undefined;
-      return complete([...taken.slice(0, preceding), larger], lower, preceding + 1);
+  for (let i = 0; i < spelled.length; i++) {
+    if (at === bound.length) return complete(taken, spelled, i);
+    let equal: Buffer | undefined;
+    let above: Buffer | undefined;
+    for (const choice of spelled[i]!) {
+      const sign = compareAt(choice, bound, at);
+      if (sign === 0) equal = choice;
+      else if (sign > 0) above ??= choice;
     }
+    if (above !== undefined) [larger, preceding] = [above, i];
+    if (equal === undefined) break;
     taken.push(equal);
     at += equal.length;
+    if (i === spelled.length - 1 && at === bound.length) return Buffer.concat(taken);
   }
-  if (at === bound.length) return Buffer.concat(taken);
+  if (spelled.length === 0 && bound.length === 0) return Buffer.alloc(0);
   if (larger === undefined) return undefined;
-  return complete([...taken.slice(0, preceding), larger], lower, preceding + 1);
+  return complete([...taken.slice(0, preceding), larger], spelled, preceding + 1);
 }
 
-/** Whether a character's bytes are above those of the bound at a position, whatever follows. */
-function isAbove(choice: Buffer, bound: Buffer, at: number): boolean {
-  const rest = bound.subarray(at, at + choice.length);
-  return Buffer.compare(choice, rest) > 0;
+/** Compares the bytes of a character with those of the bound at a position. */
+function compareAt(choice: Buffer, bound: Buffer, at: number): number {
+  for (let i = 0; i < choice.length; i++) {
+    const other = bound[at + i];
+    if (other === undefined) return 1;
+    if (choice[i] !== other) return choice[i]! - other;
+  }
+  return 0;
 }
 
 /** The least way to go on with the characters from `from`: each in its first variant. */
-function complete(taken: readonly Buffer[], lower: string, from: number): Buffer {
-  const rest = Array.from(lower)
-    .slice(from)
-    .map((char) => variantsOf(char)[0]!);
-  return Buffer.concat([...taken, ...rest]);
+function complete(
+  taken: readonly Buffer[],
+  spelled: readonly (readonly Buffer[])[],
+  from: number,
+): Buffer {
+  return Buffer.concat([...taken, ...spelled.slice(from).map(([first]) => first!)]);
 }
