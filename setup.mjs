@@ -112,8 +112,9 @@ async function runEverything() {
     ['tests', [...jest, '--json', '--outputFile', results]],
   ];
   const failures = [];
+  const repeatable = { STRANDLAKE_FRESH_SEED: seedOfCommit(), ...env };
   for (const [name, program] of steps) {
-    const { code, signal } = await exitOf(runtime(), program, { env });
+    const { code, signal } = await exitOf(runtime(), program, { env: repeatable });
     if (signal === 'SIGINT') return process.kill(process.pid, signal);
     if (code !== 0) failures.push(name);
   }
@@ -125,6 +126,12 @@ async function runEverything() {
   if (failures.length > 0) say(`\nFailed: ${failures.join(', ')}`);
   say(`\n${(tests.numPassedTests ?? 0) + passedSteps} passed, ${failedTests + failed} failed`);
   process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+/** The seed of the randomised tests of this commit, so that its second run tests what its first one did; outside a repository, a fresh one. */
+function seedOfCommit() {
+  const { stdout } = spawnSync('git', ['rev-parse', '--short=7', 'HEAD'], { encoding: 'utf8' });
+  return String(Number.parseInt(stdout, 16) || Date.now() % 1e9);
 }
 
 /** Installs the packages when there are none or the lock file has changed since. */

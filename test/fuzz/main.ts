@@ -5,6 +5,7 @@ import { loadCase, saveCase } from './case.js';
 import { generateCase, materialFor } from './generate.js';
 import { check } from './properties.js';
 import { makeShared, publishedCase, type Finding, type FuzzJob, type Shared } from './shared.js';
+import { freshSeed } from '../seed.js';
 
 /*
  * npm run fuzz -- <reader> [--minutes N] [--seed S] [--inputs N] | --input SEED | --replay FILE
@@ -20,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '1' },
-    seed: { type: 'string', default: String(Date.now() % 1e9) },
+    seed: { type: 'string', default: String(freshSeed) },
     inputs: { type: 'string', default: 'Infinity' },
     input: { type: 'string' },
     replay: { type: 'string' },

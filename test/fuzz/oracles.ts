@@ -204,7 +204,8 @@ function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: st
   if (head < 0) return;
   const want = lines
     .slice(head + 1)
-    .filter((line) => line !== '')
+    // Comments may follow the #CHROM line.
+    .filter((line) => line !== '' && !line.startsWith('#'))
     .flatMap((line) => {
       const [, position, id, reference, alternates = ''] = line.split('\t');
       return alternates

@@ -3,10 +3,10 @@ import { readers } from '../../readers/index.js';
 import { loadCase, savedCases } from './case.js';
 import { generateCase, materialFor } from './generate.js';
 import { check } from './properties.js';
+import { seed } from '../seed.js';
 
 // F15: inputs that failed once, and some random inputs for every reader; `npm run fuzz` generates more.
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e6);
 const inputs = Number(process.env['STRANDLAKE_CASES'] ?? 150);
 
 test.each(savedCases())('all properties hold for %s', async (path) => {

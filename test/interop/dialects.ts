@@ -17,12 +17,12 @@ import type { QueryBind } from './chdb-engine.js';
 import { bare, settledMade } from './settle.js';
 import { openTables, type Tables } from './tables.js';
 import { compareDates, compareFolding, compareJson, compareNumbers } from './texts.js';
+import { seed } from '../seed.js';
 
 /** Runs a piece of work and reports whether the claim holds. */
 type Check = (claim: string, work: () => Promise<void>) => Promise<void>;
 
 /** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 500);
 const casesPerDataset = 50;
 

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { startLab } from '../api/lab.js';
 import { idOf, makeFixture, send, waitFor, type Answer } from '../api/server.js';
 import { bgzf } from '../readers/source/bgzf.js';
+import { seed } from '../seed.js';
 
 let datasetId: number;
 const { server, ann, vaultId } = await startLab();
@@ -24,7 +25,6 @@ async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> 
 const total = async (): Promise<unknown> =>
   (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 let state = seed;
 const random = (below: number): number => {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

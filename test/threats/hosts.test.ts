@@ -16,6 +16,7 @@ import {
   type Host,
   type Script,
 } from '../scheduler/fetch/host.js';
+import { seed } from '../seed.js';
 
 /* What other hosts may do to a fetch: N6 to N10. */
 
@@ -266,8 +267,6 @@ function serving(bytes: Buffer, cut: (nth: number, from: number) => number, tag 
 }
 
 describe('N7: what passes is tried again, and goes on where it broke off', () => {
-  const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-
   test(`the bytes are the same for a hundred random cuts (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed);
     for (let i = 0; i < 100; i += 1) {

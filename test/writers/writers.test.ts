@@ -34,8 +34,7 @@ import {
   randomStyle,
   randomValue,
 } from '../engine/store/random.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+import { seed } from '../seed.js';
 
 let bench: Bench;
 let folder: string;

@@ -9,6 +9,7 @@ import { random } from '../../random.js';
 import { Lake } from '../../scheduler/lake.js';
 import { startLab } from '../lab.js';
 import { idOf, waitFor, type Answer } from '../server.js';
+import { seed } from '../../seed.js';
 
 /* C8: a create that is sent twice makes one thing, when it has an Idempotency-Key. */
 
@@ -97,7 +98,6 @@ describe('C8: the same key and body', () => {
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
-    const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
     const next = random(seed);
     const key = newKey();
     const before = await total();

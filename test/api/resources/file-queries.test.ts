@@ -9,8 +9,8 @@ import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
 import { startLab } from '../lab.js';
 import { idOf, send, startServer, type Answer } from '../server.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 1e9));
 const next = random(seed);
 
 const { server, ann, vaultId } = await startLab();

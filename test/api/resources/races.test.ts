@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import { random } from '../../random.js';
 import { byTier, casesByTier } from '../../tier.js';
+import { seed } from '../../seed.js';
 import { idOf, makeFixture, send, startServer, type Answer, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
 
 let server: TestServer;
@@ -11,8 +12,6 @@ beforeAll(async () => {
   ann = await server.user('ann');
 });
 afterAll(() => server.close());
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 
 /** A vault with one of everything, and a beacon on its dataset. */
 interface World extends Fixture {

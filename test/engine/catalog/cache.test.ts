@@ -8,6 +8,7 @@ import { createUser, type CreatedUser } from '../../../engine/catalog/create-use
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import { random } from '../../random.js';
 import { everything, key } from './world.js';
+import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-kept-'));
 let server: Catalog;
@@ -127,7 +128,6 @@ test('rows of an open transaction are neither visible outside it nor cached', as
 });
 
 test('cached rows equal the stored ones, whichever process has changed them', async () => {
-  const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e9);
   const next = random(seed);
   const below = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { suggestionFor } from '../../../engine/core/suggestion.js';
 import { random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 const names = [
   'filters',
@@ -15,7 +16,6 @@ const names = [
   'Ω1',
 ];
 const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 
 /** Whether `most` mistakes at most make one word of the other, by trying every one. */
 function isWithin(most: number, a: string, b: string): boolean {

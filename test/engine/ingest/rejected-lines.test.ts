@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import { random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
 const limits = { maxBytes: 1 << 20, maxTextBytes: 100 };
@@ -82,7 +83,6 @@ describe('rejected lines', () => {
   });
 
   test('of random text are the lines of a split', () => {
-    const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
     const next = random(seed);
     for (let run = 0; run < 200; run++) {
       const text = Array.from({ length: 30 }, () => 'ab\n\r'[Math.floor(next() * 4)]).join('');

@@ -7,6 +7,7 @@ import {
 } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 import { random, type Random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 describe('unifyColumns', () => {
   test.each<[string, string, string]>([
@@ -114,7 +115,6 @@ describe('unifyColumns', () => {
   });
 
   test('is commutative, associative and idempotent over random columns', () => {
-    const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
     console.log(`unify seed ${seed}`);
     const next = random(seed);
     for (let round = 0; round < 500; round++) {

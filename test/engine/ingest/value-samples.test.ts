@@ -8,6 +8,7 @@ import {
 } from '../../../engine/ingest/value-samples.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
 import { random as seeded } from '../../random.js';
+import { seed } from '../../seed.js';
 
 const size = { count: 20, rate: 1 };
 const params = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
@@ -65,7 +66,6 @@ describe('the sample of a chunk', () => {
 });
 
 test('any split of the records gives the same sample', () => {
-  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
   const random = seeded(seed);
   const lines = Array.from({ length: 2_000 }, () =>
     JSON.stringify({

@@ -15,8 +15,7 @@ import { parquetColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import { encoded, readByHyparquet } from './oracles.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+import { seed } from '../../seed.js';
 
 const column = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
   name,

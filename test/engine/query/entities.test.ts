@@ -14,8 +14,7 @@ import {
 } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+import { seed } from '../../seed.js';
 
 describe.each(engines)('by %s', (_, threads) => {
   let bench: Bench;

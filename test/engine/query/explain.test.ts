@@ -11,8 +11,8 @@ import { randomMade } from './random-records.js';
 import { store } from './property-check.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 240);
 
 let bench: Bench;

@@ -8,9 +8,9 @@ import { randomMade } from './random-records.js';
 import type { RandomRequest } from './random-request.js';
 import { Random } from './random.js';
 import { casesByTier } from '../../tier.js';
+import { seed } from '../../seed.js';
 
 /** Run the same cases again with STRANDLAKE_SEED. */
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const cases = casesByTier(60, 600);
 const casesPerDataset = 20;
 

@@ -6,8 +6,7 @@ import { casesByTier } from '../../tier.js';
 import { openBench, type Bench } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+import { seed } from '../../seed.js';
 
 let bench: Bench;
 beforeAll(async () => {

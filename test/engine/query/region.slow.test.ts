@@ -3,6 +3,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, openBench, type Bench, type Dataset, engines } from './dataset.js';
 import { Random } from './random.js';
+import { seed } from '../../seed.js';
 
 /** A record's place; an insertion of zero width stops before it starts. */
 interface Place {
@@ -12,7 +13,6 @@ interface Place {
   readonly stop: number;
 }
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const regions = 1_000;
 
 describe.each(engines)('by %s', (_, threads) => {

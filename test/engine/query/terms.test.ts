@@ -14,10 +14,10 @@ import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { Random } from './random.js';
 import { byTier } from '../../tier.js';
+import { seed } from '../../seed.js';
 
 /* Words of texts beside other conditions, facets and orderings: columns and index must answer what the SQL engine does. */
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const columns = [
   column('shared', 'text'), // few texts, so that rows share them
   column('own', 'text'), // nearly one for each row

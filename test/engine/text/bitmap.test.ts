@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { packBitmap, bitmapRows, unpackBitmap } from '../../../engine/text/bitmap.js';
 import { random } from '../../random.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
+import { seed } from '../../seed.js';
 
 test(`bits of masks of any length are the masks again, and name their rows (STRANDLAKE_SEED=${seed})`, () => {
   const one = random(seed);

@@ -12,8 +12,8 @@ import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset } from '../query/dataset.js';
 import { pick, randomText } from './random-strings.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench();

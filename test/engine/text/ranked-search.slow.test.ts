@@ -14,8 +14,8 @@ import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
 import { below, pick, randomText, randomWord } from './random-strings.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 const columns = [
   column('t', 'text'),
   column('n', 'integer'),

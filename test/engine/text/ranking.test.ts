@@ -6,8 +6,8 @@ import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
 import { below, pick } from './random-strings.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
 let dataset: Dataset;
 let texts: readonly (readonly (readonly string[] | null)[])[];

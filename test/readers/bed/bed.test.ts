@@ -8,8 +8,7 @@ import { random, type Random } from '../../random.js';
 import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll, type ReadAll } from '../read-all.js';
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+import { seed } from '../../seed.js';
 
 async function read(
   text: string | Uint8Array,

@@ -7,10 +7,10 @@ import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { recordsOf, rowsByOracle } from './oracle.js';
 import { importFile } from '../import-source.js';
+import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 const below = (next: Random, most: number): number => Math.floor(next() * most);
 
 function fileOf(text: string): string {

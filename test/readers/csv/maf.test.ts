@@ -6,8 +6,7 @@ import { tableFormatOf } from '../../../readers/index.js';
 import { random } from '../../random.js';
 import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+import { seed } from '../../seed.js';
 
 /** Coordinates and variant of each row of a MAF file, the slow way: no fixture has quotes, or an allele of the reverse strand. */
 function placesOf(text: string, asked?: string): (readonly [unknown, unknown])[] {

@@ -8,10 +8,10 @@ import { bgzf } from '../source/bgzf.js';
 import { recordsOf, rowsByOracle } from './oracle.js';
 import { byTier, casesByTier } from '../../tier.js';
 import { importFile, type SourceImport } from '../import-source.js';
+import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 /** Number of random files. The threat catalogue asks for 100,000: set STRANDLAKE_CASES. */
 const files = casesByTier(100, 2_000);
 

@@ -3,8 +3,8 @@ import { readerNamed } from '../../../readers/index.js';
 import { detectedUtf16, fromUtf16, type Utf16 } from '../../../readers/source/utf16.js';
 import { random } from '../../random.js';
 import { importSource, refusal } from '../import-source.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 const layers = ['plain', 'gzip', 'bgzf'] as const;
 const orders: readonly Utf16[] = ['utf-16le', 'utf-16be'];
 const noted = 'the text is UTF-16 and was decoded: reader_params.encoding declares it';

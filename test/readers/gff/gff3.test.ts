@@ -8,9 +8,9 @@ import { random } from '../../random.js';
 import { lenient } from '../import-pieces.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
 import { typesOf } from '../rows.js';
+import { seed } from '../../seed.js';
 
 const fixtures = 'test/fixtures/gff3';
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 /** Features counted with awk, see SOURCES.md beside the files. */
 const counts: readonly (readonly [string, number])[] = [

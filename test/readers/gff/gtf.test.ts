@@ -6,9 +6,9 @@ import { readerForFile } from '../../../readers/index.js';
 import { random } from '../../random.js';
 import { importSource, refusal, withoutCoordinates } from '../import-source.js';
 import { typesOf } from '../rows.js';
+import { seed } from '../../seed.js';
 
 const fixtures = 'test/fixtures/gtf';
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 /** Features counted with awk, see SOURCES.md beside the files. */
 const counts: readonly (readonly [string, number])[] = [

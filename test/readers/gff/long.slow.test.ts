@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { importSource } from '../import-source.js';
+import { seed } from '../../seed.js';
 
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 const pick = <T>(next: Random, values: readonly T[]): T =>
   values[Math.floor(next() * values.length)]!;
 

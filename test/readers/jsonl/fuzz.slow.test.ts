@@ -4,8 +4,7 @@ import type { Row } from '../../../engine/core/types.js';
 import { random, type Random } from '../../random.js';
 import { castRecord, randomText } from '../records.js';
 import { importLines } from '../import-pieces.js';
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+import { seed } from '../../seed.js';
 
 // F15 for this reader: lines that are nearly right are read as JSON.parse reads them, or refused where it refuses them.
 test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed})`, () => {

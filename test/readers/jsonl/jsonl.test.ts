@@ -12,9 +12,9 @@ import { castRecord, randomText, seenIn } from '../records.js';
 import { byTier, casesByTier } from '../../tier.js';
 import { cutAtLines, importChunks, importLines, lenient, type Imported } from '../import-pieces.js';
 import { typesOf } from '../rows.js';
+import { seed } from '../../seed.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 describe('F6: line ends', () => {
   const lines = ['{"a":1}', '{"a":"x\\ny","b":[1,2]}', '{"b":[]}'];

@@ -3,13 +3,12 @@ import type { Row } from '../../../engine/core/types.js';
 import { random } from '../../random.js';
 import { importSource, refusal, type SourceOptions } from '../import-source.js';
 import { typesOf } from '../rows.js';
+import { seed } from '../../seed.js';
 
 /*
  * The real files that this reader was made with may not be copied (GPL, or no licence): these documents are written here in
  * the layouts of schema 4 (Illumina Annotation Engine 1.3) and 6 (Nirvana 3.12). The oracle is JSON.parse of the whole.
  */
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 const header6 = {
   annotator: 'Nirvana 3.12.0',

@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { bunzip2 } from '../../../readers/source/bzip2.js';
 import { random } from '../../random.js';
 import { importSource } from '../import-source.js';
+import { seed } from '../../seed.js';
 
 const folder = 'test/fixtures/bzip2';
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e9);
 
 function file(name: string): Buffer {
   return readFileSync(`${folder}/${name}.bz2`);

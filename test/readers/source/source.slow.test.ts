@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { bgzf } from './bgzf.js';
+import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -33,7 +34,6 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
   }
 }
 
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
 /** Number of random splits. The threat catalogue asks for 10,000. */
 const splits = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
 /** Number of places at which each real file is cut. */

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { floatAt } from '../../../readers/text/numbers.js';
 import { random } from '../../random.js';
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+import { seed } from '../../seed.js';
 
 function floatOf(text: string): number {
   const bytes = Buffer.from(`x${text}y`);

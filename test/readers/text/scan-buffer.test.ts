@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ByteSet, scanBuffer, scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random } from '../../random.js';
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+import { seed } from '../../seed.js';
 
 test(`finds the bytes that a loop finds, in text of every length (seed ${seed})`, () => {
   const next = random(seed);

@@ -8,6 +8,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll } from '../read-all.js';
+import { seed } from '../../seed.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-annotations-'));
@@ -235,7 +236,6 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     );
   });
 
-  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
   test(`any split gives the same records (seed ${seed})`, async () => {
     const random = seeded(seed);
     const want = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;

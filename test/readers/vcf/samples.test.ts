@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { random as seeded } from '../../random.js';
 import { readAll } from '../read-all.js';
+import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-samples-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -34,8 +35,6 @@ function valueOf(type: string, text: string): unknown {
   if (text === '' || text === '.' || (type === 'Float' && text === 'nan')) return null;
   return type === 'String' ? text.replaceAll('%3A', ':').replaceAll('%2C', ',') : Number(text);
 }
-
-const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
 
 test(`samples of any layout equal a split of the text (seed ${seed})`, async () => {
   const random = seeded(seed);

@@ -10,6 +10,7 @@ import { byTier } from '../../tier.js';
 import { lenient } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { readAll } from '../read-all.js';
+import { seed } from '../../seed.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-vcf-'));
@@ -649,7 +650,6 @@ describe('malformed real files (F9)', () => {
 });
 
 describe('any split gives the same records', () => {
-  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
   let state = seed;
   const random = (below: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

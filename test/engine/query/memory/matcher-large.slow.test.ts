@@ -20,10 +20,11 @@ import {
 import type { StoredType } from '../../../../engine/core/types.js';
 import { Random } from '../random.js';
 import { selectedBy } from './selected.js';
+import { freshSeed } from '../../../seed.js';
 
 /* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
 const own = process.env['STRANDLAKE_SEED'];
-const seeds = own === undefined ? [1, 2, Date.now() % 1_000_000_007] : [Number(own)];
+const seeds = own === undefined ? [1, 2, freshSeed] : [Number(own)];
 
 type Plain = number | bigint | string | boolean;
 

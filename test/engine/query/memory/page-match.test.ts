@@ -12,8 +12,8 @@ import { column, listOf, openBench, type Bench, type Dataset, type TestRow } fro
 import { filterTest } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
+import { seed } from '../../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const rowCount = 60_000;
 /** Makes records so wide that there are many pages. */
 const filler = 'x'.repeat(300);

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { caseVariantsBetween } from '../../../../engine/query/predicate/case-variants.js';
 import { Random } from '../random.js';
+import { seed } from '../../../seed.js';
 
 /** All strings whose lower case is this one, by trying every letter in every case. */
 function variantsOf(lower: string): Buffer[] {
@@ -13,8 +14,6 @@ function variantsOf(lower: string): Buffer[] {
   }
   return all.map((each) => Buffer.from(each));
 }
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 
 test(`a case variant lies between two bounds exactly if one of all variants does (seed ${seed})`, () => {
   const random = new Random(seed);

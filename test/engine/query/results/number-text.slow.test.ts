@@ -13,8 +13,8 @@ import {
 } from '../../../../engine/query/results/number-text.js';
 import { Random } from '../random.js';
 import { naiveFloat } from './naive-json.js';
+import { seed } from '../../../seed.js';
 
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 200_000);
 
 const bits = new DataView(new ArrayBuffer(8));

@@ -27,6 +27,7 @@ import { randomMade } from '../random-records.js';
 import { Random } from '../random.js';
 import { encodedByWasm } from '../../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
+import { seed } from '../../../seed.js';
 
 /*
  * Records read from their pages, byte for byte against JSON that is made in the plainest way of the values that the SQL engine reads
@@ -40,8 +41,6 @@ beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
 });
 afterAll(() => bench.close());
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 
 /** Keeps all, or nothing. */
 function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {

@@ -12,9 +12,9 @@ import { randomMade } from '../../random-records.js';
 import { Random } from '../../random.js';
 import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
 import { alikeTexts } from './alike.js';
+import { seed } from '../../../../seed.js';
 
 /** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
 const casesPerDataset = 20;
 

@@ -16,9 +16,9 @@ import type { Made } from '../../naive-fields.js';
 import { Random } from '../../random.js';
 import { alikeTexts } from './alike.js';
 import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
+import { seed } from '../../../../seed.js';
 
 /** Run the same records again with STRANDLAKE_SEED. */
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 
 const columns: Columns = [
   column('gene', 'string'),

@@ -7,8 +7,7 @@ import {
   type Expansion,
 } from '../../../../../engine/query/memory/facets/exact-sum.js';
 import { Random } from '../../random.js';
-
-const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+import { seed } from '../../../../seed.js';
 
 /** All numbers here are whole multiples of 2^-200: their sum as such, and the double nearest to it. */
 function exactSum(values: readonly number[]): number {
