@@ -113,8 +113,7 @@ export class InferredColumn extends ValueColumn {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addBigint(value);
     else if (BigInt.asIntN(64, value) !== value) {
-      const message = `${value} is beyond 64 bits: a field without strings stores the nearest double`;
-      this.context.warn(codes.invalidValue, this.path, message);
+      this.context.warnBeyondLong(this.path, value);
       return this.addDouble(Number(value));
     } else if (this.#addKind(kinds.long)) {
       this.#builder ??= new LongBuilder(this.#as('long'));

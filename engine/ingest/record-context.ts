@@ -48,6 +48,12 @@ export class RecordContext {
     if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
   }
 
+  /** Reports a whole number that no 64 bits hold. */
+  warnBeyondLong(field: string, value: bigint): void {
+    const message = `${value} is beyond 64 bits: a field without strings stores the nearest double`;
+    this.warn(codes.invalidValue, field, message);
+  }
+
   /** Reports code 400 when the record has more fields than the budgets allow. */
   checkWidth(keys = this.keys): void {
     const { recordKeysError: limit, recordKeysWarning: many } = budgets;

@@ -310,7 +310,12 @@ export class JsonlParser extends Scanner {
     if (!Number.isFinite(value)) this.#addInfinity(column, value);
     else if (!isInteger) column.addDouble(value);
     else if (Number.isSafeInteger(value)) column.addInteger(value);
-    else column.addBigint(BigInt(text));
+    else {
+      const whole = BigInt(text);
+      if (column === this.#skipped && BigInt.asIntN(64, whole) !== whole)
+        this.context.warnBeyondLong(this.#skippedPath, whole);
+      column.addBigint(whole);
+    }
   }
 
   #addInfinity(column: ValueColumn, value: number): void {
