@@ -1,6 +1,6 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { writeChunk, type ChunkMeta, type ChunkOutput } from './write-chunk.js';
-import { writePageIndex } from './page-index.js';
+import { writeIndexes } from './page-index.js';
 import { magic, writeFooter, type RowGroupMeta } from './write-footer.js';
 import {
   parentLevels,
@@ -77,7 +77,7 @@ export async function* joinRowGroups(
   }
   const end = new ByteSink(64 << 10);
   try {
-    const indexes = writePageIndex(end, offset, chunksOf(metas));
+    const indexes = writeIndexes(end, offset, chunksOf(metas));
     writeFooter(end, parquetSchema(columns), metas, indexes, createdBy);
     yield end.written().slice();
   } finally {
@@ -139,6 +139,7 @@ export class ParquetEncoder {
       file,
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * pieceBytes),
+      hasFilters: true,
       offset: 0,
     };
     try {
@@ -154,7 +155,7 @@ export class ParquetEncoder {
           this.#groups.push({ rows, chunks });
         }
       }
-      const indexes = writePageIndex(file, output.offset, chunksOf(this.#groups));
+      const indexes = writeIndexes(file, output.offset, chunksOf(this.#groups));
       // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
       yield* piece(output);
       yield* extra;
@@ -171,6 +172,8 @@ export class ParquetEncoder {
       file: new ByteSink(2 * pieceBytes),
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * pieceBytes),
+      // Filters stay in memory until the end of the file, which has any number of row groups.
+      hasFilters: false,
       offset: 0,
     };
     try {

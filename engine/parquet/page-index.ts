@@ -1,37 +1,43 @@
+import { writeBloomFilter } from './bloom-filter.js';
 import { boundBytes } from './bounds.js';
 import type { ByteSink } from './byte-sink.js';
 import { compareBounds } from './statistics.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkMeta, PageMeta } from './write-chunk.js';
 
-/** Position in the file of a part of the page index; `bytes` is 0 for a part that a column chunk does not have. */
+/** Position in the file of an index; `bytes` is 0 for one that a column chunk does not have. */
 export interface IndexLocation {
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** Where the page index of a column chunk is. */
-export interface PageIndexLocation {
+/** Where the bloom filter and the page index of a column chunk are. */
+export interface ChunkIndexLocation {
+  readonly filter: IndexLocation;
   readonly columnIndex: IndexLocation;
   readonly offsetIndex: IndexLocation;
 }
 
 /**
- * Writes the page index of all column chunks (parquet.thrift, "PageIndex"): the bounds of their pages, then the locations of their
- * pages. `offset` is the position in the file of the sink's first byte.
+ * Writes the bloom filters and the page index of all column chunks (parquet.thrift, "PageIndex"): the bounds of their pages, then the
+ * locations of their pages. `offset` is the position in the file of the sink's first byte.
  */
-export function writePageIndex(
+export function writeIndexes(
   sink: ByteSink,
   offset: number,
   chunks: readonly ChunkMeta[],
-): readonly PageIndexLocation[] {
+): readonly ChunkIndexLocation[] {
   const placed = (write: () => void): IndexLocation => {
     const from = sink.end;
     write();
     return { offset: offset + from, bytes: sink.end - from };
   };
+  const filters = chunks.map(({ filter }) =>
+    placed(() => filter && writeBloomFilter(sink, filter)),
+  );
   const columnIndexes = chunks.map((chunk) => placed(() => writeColumnIndex(sink, chunk)));
   return chunks.map(({ pages }, i) => ({
+    filter: filters[i]!,
     columnIndex: columnIndexes[i]!,
     offsetIndex: placed(() => writeOffsetIndex(sink, pages)),
   }));

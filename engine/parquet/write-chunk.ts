@@ -1,3 +1,4 @@
+import { bloomFilter } from './bloom-filter.js';
 import { pageBounds } from './bounds.js';
 import { encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
@@ -13,9 +14,16 @@ import {
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
-import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';
+import {
+  compareBounds,
+  joinedRange,
+  noValues,
+  rangeOf,
+  type Extremes,
+  type Range,
+} from './statistics.js';
 import { stringEncoder } from './string-encoder.js';
-import type { Booleans, Values } from './values.js';
+import type { Booleans, Strings, Values } from './values.js';
 
 /** What the footer holds about a column chunk: the values of one leaf in one row group. */
 export interface ChunkMeta {
@@ -34,6 +42,8 @@ export interface ChunkMeta {
   readonly range: Range;
   /** Strings only: bytes of all values, without their lengths. */
   readonly stringBytes: number | undefined;
+  /** The blocks of the bloom filter of a chunk that has one. */
+  readonly filter: Uint8Array | undefined;
 }
 
 /** A data page: its position in the file, and what the page index says of its values. `firstRow` counts from the start of the row group. */
@@ -52,6 +62,8 @@ export interface ChunkOutput {
   readonly file: ByteSink;
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
+  /** True if chunks of strings in no order get bloom filters. */
+  readonly hasFilters: boolean;
   /** Position in the file of the first byte of `file`. */
   offset: number;
 }
@@ -93,7 +105,7 @@ function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
 }
 
 function writePages(
-  { file, dictionary, page, offset }: ChunkOutput,
+  { file, dictionary, page, hasFilters, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
@@ -148,9 +160,36 @@ function writePages(
     dataOffset: offset + dataOffset,
     pages,
     range,
-    stringBytes:
-      values.kind === 'strings' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
+    stringBytes: values.kind === 'strings' ? bytesOf(values) : undefined,
+    filter: hasFilters && encoder.entries === 0 ? filterOf(values, pages) : undefined,
   };
+}
+
+/** Chunks of fewer pages are read as fast as a filter. */
+const fewPages = 8;
+/** Longer strings are texts, which nobody looks up as a whole. */
+const mostMeanBytes = 128;
+
+/** The bloom filter of strings of which the bounds of pages rule out few; undefined for others. */
+function filterOf(values: Values, pages: readonly PageMeta[]): Uint8Array | undefined {
+  if (values.kind !== 'strings' || pages.length < fewPages) return undefined;
+  if (bytesOf(values) > mostMeanBytes * values.count || areOrdered(pages)) return undefined;
+  return bloomFilter(values);
+}
+
+/** Whether a string is within the bounds of less than an eighth of the pages, judged from the smallest strings of some of them. */
+function areOrdered(pages: readonly PageMeta[]): boolean {
+  const bounds = pages.flatMap((one) => one.bounds ?? []);
+  const probes = bounds.filter((_, i) => i % Math.ceil(bounds.length / 16) === 0);
+  let hits = 0;
+  for (const { min: probe } of probes)
+    for (const { min, max } of bounds)
+      if (compareBounds(min, probe) <= 0 && compareBounds(probe, max) <= 0) hits++;
+  return hits * 8 < probes.length * bounds.length;
+}
+
+function bytesOf({ offsets, count }: Strings): number {
+  return offsets[count]! - offsets[0]!;
 }
 
 /** A data page: slots `slot` to `end`, which hold the values `value` to `valueEnd`. */

@@ -4,7 +4,7 @@ import { pageType } from './write-page.js';
 import type { LogicalType, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
-import type { PageIndexLocation } from './page-index.js';
+import type { ChunkIndexLocation } from './page-index.js';
 import type { ChunkMeta } from './write-chunk.js';
 
 /** A row group: its column chunks in the order of the schema. */
@@ -21,14 +21,14 @@ const formatVersion = 2;
 const repetition = { optional: 1, repeated: 2 } as const;
 
 /**
- * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the page
- * index of every column chunk, row group by row group; `createdBy` is the `created_by` of the footer.
+ * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the
+ * indexes of every column chunk, row group by row group; `createdBy` is the `created_by` of the footer.
  */
 export function writeFooter(
   sink: ByteSink,
   schema: ParquetSchema,
   groups: readonly RowGroupMeta[],
-  indexes: readonly PageIndexLocation[],
+  indexes: readonly ChunkIndexLocation[],
   createdBy: string,
 ): void {
   const begin = sink.end;
@@ -114,7 +114,7 @@ function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
 function writeRowGroup(
   thrift: ThriftWriter,
   { rows, chunks }: RowGroupMeta,
-  indexes: readonly PageIndexLocation[],
+  indexes: readonly ChunkIndexLocation[],
 ): void {
   thrift.start();
   thrift.list(1, thriftType.struct, chunks.length);
@@ -135,7 +135,7 @@ function writeRowGroup(
 function writeColumnChunk(
   thrift: ThriftWriter,
   chunk: ChunkMeta,
-  { offsetIndex, columnIndex }: PageIndexLocation,
+  { filter, offsetIndex, columnIndex }: ChunkIndexLocation,
 ): void {
   const { leaf, dictionaryOffset, stringBytes } = chunk;
   thrift.start();
@@ -155,6 +155,10 @@ function writeColumnChunk(
   if (dictionaryOffset !== undefined) thrift.i64(11, dictionaryOffset);
   writeStatistics(thrift, chunk);
   writePageCounts(thrift, chunk);
+  if (filter.bytes > 0) {
+    thrift.i64(14, filter.offset);
+    thrift.i32(15, filter.bytes);
+  }
   if (stringBytes !== undefined) {
     thrift.struct(16); // SizeStatistics
     thrift.i64(1, stringBytes);

@@ -1,6 +1,7 @@
 import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
+import { segmentFormat } from './segment.js';
 import type { Segment } from './store.js';
 
 /*
@@ -26,12 +27,25 @@ const busy: Rule = { few: 16, many: 64, largest: 1 / 4 };
 /** For datasets without recent commits: leaves fewer files, at the cost of more rewriting. */
 const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
 
-/** The first neighbours that should be merged; undefined if there are none. `isQuiet`: the dataset has had no commit for a while. */
+/**
+ * The first neighbours that should be merged, or a segment of an earlier format, which is rewritten alone; undefined if there are none.
+ * `isQuiet`: the dataset has had no commit for a while.
+ */
 export function planMerge(
   segments: readonly Segment[],
   isQuiet = false,
 ): readonly Segment[] | undefined {
-  const rule = isQuiet ? quiet : busy;
+  return (
+    smallNeighbours(segments, isQuiet ? quiet : busy) ?? (isQuiet ? outdated(segments) : undefined)
+  );
+}
+
+function outdated(segments: readonly Segment[]): readonly Segment[] | undefined {
+  const found = segments.find(({ format }) => format < segmentFormat);
+  return found && [found];
+}
+
+function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Segment[] | undefined {
   let run: Weighed[] = [];
   for (const segment of segments) {
     const weight = weightOf(segment);

@@ -58,7 +58,7 @@ export async function checkFooter(
   }
 }
 
-/** Checks that column chunks, their page indexes, the text index and the footer follow each other without gaps. */
+/** Checks that column chunks, their bloom filters and page indexes, the text index and the footer follow each other without gaps. */
 function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
@@ -69,12 +69,13 @@ function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes
   }
   const columns = row_groups.flatMap((group) => group.columns);
   for (const [offset, length] of [
+    ...columns.map(({ meta_data: chunk }) => [chunk?.bloom_filter_offset, chunk?.bloom_filter_length] as const), // prettier-ignore
     ...columns.map((column) => [column.column_index_offset, column.column_index_length] as const),
     ...columns.map((column) => [column.offset_index_offset, column.offset_index_length] as const),
   ]) {
-    if (offset === undefined) continue; // a column chunk without bounds of its pages
+    if (offset === undefined) continue; // a column chunk without a filter, or without bounds of its pages
     if (Number(offset) !== at)
-      throw damagedLogEntry(path, `has an index of pages at byte ${offset}, not at ${at}`);
+      throw damagedLogEntry(path, `has an index at byte ${offset}, not at ${at}`);
     at += length!;
   }
   const end = at + indexBytes;

@@ -129,7 +129,10 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
 /** The properties of a segment that Delta's `add` lacks. Columns are omitted if they are those of the dataset. */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const own = deltaSchema(segment.columns);
-  const tags = { 'strandlake.checksum': segment.checksum };
+  const tags = {
+    'strandlake.checksum': segment.checksum,
+    'strandlake.format': String(segment.format),
+  };
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
 
@@ -219,6 +222,7 @@ function segmentOf(add: Action, columns: Columns): Segment {
     rows,
     bytes: Number(add['size']),
     checksum: textOf(tags, 'strandlake.checksum'),
+    format: Number(tags['strandlake.format'] ?? 1),
     columns: segmentColumns,
     stats: stats satisfies Readonly<Record<string, LeafStats>>,
   };

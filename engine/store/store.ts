@@ -16,6 +16,8 @@ export interface Segment {
   readonly bytes: number;
   /** SHA-256 of the file in hex. */
   readonly checksum: string;
+  /** `segmentFormat` (segment.ts) when it was written; 1 if the log does not tell. */
+  readonly format: number;
   readonly columns: Columns;
   /** By `leafKey` (stats.ts). */
   readonly stats: Readonly<Record<string, LeafStats>>;

@@ -3,7 +3,7 @@ import type { Column, Columns } from '../core/types.js';
 import { writeColumn, type ColumnSummary } from './column-writer.js';
 
 /** Changes with the format of the index, the tokenizer and case folding. Indexes of other versions are ignored. */
-export const indexVersion = 2;
+export const indexVersion = 3;
 /** The last four bytes of an index, after the length of its summary. */
 export const indexMagic = 0x31585453; // STX1
 export const indexTailBytes = 8;

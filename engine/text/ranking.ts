@@ -69,17 +69,34 @@ export class Ranking implements Collector {
 
   /** The rows of the page. */
   async rows(rowsOf: RowsOf): Promise<readonly RankedRow[]> {
+    const page = this.#rows();
+    let step = page.next();
+    while (!step.done) step = page.next(await rowsOf(step.value.segment, step.value.texts));
+    return step.value;
+  }
+
+  /** The rows of the page, where the number of every text is that of its row. */
+  rowsAsAdded(): readonly RankedRow[] {
+    const page = this.#rows();
+    let step = page.next();
+    while (!step.done) step = page.next(step.value.texts);
+    return step.value;
+  }
+
+  /** Yields the texts whose rows it needs, and returns the page. */
+  *#rows(): Generator<Group, readonly RankedRow[], Uint32Array> {
     const { after, offset, limit } = this.#page;
     const rows: RankedRow[] = [];
     let skip = offset;
-    for (const { score, segment, texts, count } of this.#candidates.groups()) {
+    for (const group of this.#candidates.groups()) {
       if (rows.length >= limit) break;
+      const { score, segment, count } = group;
       const isAt = after !== undefined && score === after.score && segment === after.segment;
       if (!isAt && count <= skip) {
         skip -= count;
         continue;
       }
-      for (const row of await rowsOf(segment, texts)) {
+      for (const row of yield group) {
         if (isAt && row <= after.row) continue;
         if (skip > 0) skip -= 1;
         else rows.push({ segment, row, score });

@@ -1,12 +1,11 @@
 /**
  * Code points that separate tokens: white space, controls, punctuation, arrows and other symbols, emoji. Everything else is part of a
- * token: letters, marks and digits of every script, and `_`. A change needs a new `indexVersion` (index-writer.ts).
+ * token: letters, marks and digits of every script. A change needs a new `indexVersion` (index-writer.ts).
  */
 const ranges: readonly (readonly [number, number])[] = [
   [0x00, 0x2f],
   [0x3a, 0x40],
-  [0x5b, 0x5e],
-  [0x60, 0x60],
+  [0x5b, 0x60],
   [0x7b, 0xa9],
   [0xab, 0xb1],
   [0xb4, 0xb4],

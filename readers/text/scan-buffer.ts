@@ -1,5 +1,5 @@
 import { kernels } from './scan-kernels.js';
-import { assemble } from './wasm-assembler.js';
+import { assemble } from '../../engine/core/wasm-assembler.js';
 
 /*
  * Text is searched and copied 16 bytes at a time in WebAssembly. For a CSV file of 30 columns, examining each byte in JavaScript

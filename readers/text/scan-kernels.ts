@@ -1,4 +1,4 @@
-import type { Kernel } from './wasm-assembler.js';
+import type { Kernel } from '../../engine/core/wasm-assembler.js';
 
 /** The kernels of `ScanBuffer`: they handle 16 bytes at a time. */
 export const kernels: readonly Kernel[] = [

@@ -15,7 +15,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   core: [],
   // It could be published alone: of the engine it uses only the buffer pool.
-  parquet: ['core/buffers.ts'],
+  parquet: ['core/buffers.ts', 'core/wasm-assembler.ts'],
   text: ['core'],
   // It implements the interface through which a search reads it.
   catalog: ['core', 'search'],

@@ -64,6 +64,8 @@ export interface Strings {
  */
 export interface Dictionary {
   readonly strings: readonly string[];
+  /** The same strings; the bytes and offsets may go on behind the last one. */
+  readonly utf8: Strings;
 }
 
 /** The columns of one segment, as conditions and facets read them. */
@@ -77,6 +79,15 @@ export interface SegmentView {
   elements?(list: FieldRef): Elements | undefined;
   /** The rows that the index of terms found for this query. */
   readonly terms?: FoundTerms | undefined;
+  /** Selections of earlier queries; absent where none are kept. */
+  readonly selections?: SelectionCache;
+}
+
+/** The rows of a segment that satisfy conditions of earlier queries. */
+export interface SelectionCache {
+  /** The caller may write into the answer. */
+  get(key: string): SelectionBytes | Int32Array | undefined;
+  set(key: string, selection: SelectionBytes | Int32Array): void;
 }
 
 /** The elements of a list of objects, nulls left out. */

@@ -5,6 +5,13 @@ export interface CooperativeTask<T> {
   readonly failed: (error: unknown) => void;
 }
 
+/** Carries out work to its end, without interruption. */
+export function completed<T>(work: Generator<void, T>): T {
+  let step = work.next();
+  while (!step.done) step = work.next();
+  return step.value;
+}
+
 /** How long a task runs before other tasks and messages are served, in milliseconds. */
 const timeSliceMs = 4;
 

@@ -1,31 +1,50 @@
 import type { Column, Columns } from '../../core/types.js';
 import { reservedColumns } from '../../store/arrow.js';
-import {
-  unsupported,
-  type MemoryContext,
-  type MemorySupport,
-  type SupportContext,
-} from '../predicate/kind.js';
+import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kind.js';
 import { costOf, kindOf } from '../predicate/kinds.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import { isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
+import { cachedTest, type RowTest } from './match/row-test.js';
 import type { Tested } from './match/selection-vector.js';
 import { fieldKey, termConditions } from './terms.js';
 
 /** Returns the rows of a segment that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
-export type Matcher = (view: SegmentView) => Tested;
+export type Matcher = (view: SegmentView) => Generator<void, Tested>;
 
-/** Prepares a predicate for one query: what is learned about dictionaries is reused from segment to segment. */
-export function matcher(predicate: Predicate): Matcher {
+/**
+ * Prepares predicates for one query: what is learned about dictionaries is reused from segment to segment. Selections of the conditions
+ * in `cached` are kept in the cache of the view, if it has one.
+ */
+export function matchers(
+  predicates: readonly Predicate[],
+  cached: ReadonlySet<Predicate> = new Set(),
+): readonly Matcher[] {
+  const tests = new Map<Predicate, RowTest>();
   const context: MemoryContext = {
-    rowTest: (item) => kindOf(item).memory(item, context),
+    rowTest(item) {
+      const known = tests.get(item);
+      if (known !== undefined) return known;
+      const test = kindOf(item).memory(item, context);
+      const found = cached.has(item) ? cachedTest(JSON.stringify(item), test) : test;
+      tests.set(item, found);
+      return found;
+    },
     costOf,
   };
-  const test = context.rowTest(predicate);
-  return (view) => (view.rows === 0 ? 'none' : test(view, 'all'));
+  return predicates.map((predicate) => {
+    const test = context.rowTest(predicate);
+    return function* match(view) {
+      return view.rows === 0 ? 'none' : yield* test(view, 'all');
+    };
+  });
+}
+
+/** Prepares one predicate. */
+export function matcher(predicate: Predicate): Matcher {
+  return matchers([predicate])[0]!;
 }
 
 /** Why the memory executor does not support a predicate or facets; undefined if it does, as far as the schema tells. */
@@ -43,12 +62,6 @@ export function memoryRefusal(
 }
 
 /**
- * The most that evaluation may cost, in nanoseconds per record. A segment is matched in one pass that cannot be interrupted; of 5
- * million records it then takes about a second.
- */
-const maxPerRow = 200;
-
-/**
  * Whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). `indexedFields` has
  * the keys (`fieldKey`) of the fields whose terms are indexed in every segment. What only the values can tell is a result of the matcher.
  */
@@ -57,11 +70,6 @@ export function memorySupport(
   columns: Columns,
   indexedFields: ReadonlySet<string> = new Set(),
 ): MemorySupport {
-  const { perRow } = costOf(predicate);
-  if (perRow > maxPerRow)
-    return unsupported(
-      `the conditions cost about ${Math.round(perRow)} ns per record, more than ${maxPerRow}, in a pass that cannot be interrupted`,
-    );
   const context: SupportContext = {
     column: (field) => columnOf(field, columns),
     hasTextIndex: (field) => indexedFields.has(fieldKey(field)),

@@ -1,5 +1,5 @@
 import { hashBytes } from '../../parquet/hash.js';
-import type { Dictionary } from './column.js';
+import type { Dictionary, Strings } from './column.js';
 
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;
@@ -33,6 +33,10 @@ export class GrowingDictionary implements Dictionary {
     return (
       byteLength + arrays + this.strings.length * stringOverhead + this.#ends[this.strings.length]!
     );
+  }
+
+  get utf8(): Strings {
+    return { kind: 'strings', bytes: this.#bytes, offsets: this.#ends };
   }
 
   /** True if no entry can be added. */

@@ -18,6 +18,9 @@ import { compareCandidates } from './top-rows.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
 import { Shards, type KnownSnapshot } from './shards.js';
 import { TermLookup } from './term-lookup.js';
+import { rankedPage, rankOf } from '../text/ranked.js';
+import { sidePredicates } from '../text/rank-listed.js';
+import { clausesOf } from '../text/relevance.js';
 
 /** How much memory columns may take, and how many threads answer. */
 export interface MemoryOptions {
@@ -45,6 +48,12 @@ export interface MemoryExecutor extends Executor {
     sides: readonly Predicate[],
     options: RunOptions,
   ): Promise<Listing | Unsupported>;
+  /** The number of records that satisfy each predicate; none of them is on a text. */
+  counts(
+    snapshot: Snapshot,
+    predicates: readonly Predicate[],
+    options: RunOptions,
+  ): Promise<readonly number[] | Unsupported>;
   /** The JSON texts of records, in the order of `rows`. */
   records(
     snapshot: Snapshot,
@@ -74,6 +83,8 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
     list: (snapshot, selection, sides, options) =>
       namingDataset(snapshot, () => list(shards, snapshot, selection, sides, options)),
+    counts: (snapshot, predicates, options) =>
+      namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
     records: (snapshot, rows, projection, options) =>
       namingDataset(snapshot, () => records(shards, snapshot, rows, projection, options)),
     close: () => shards.close(),
@@ -109,9 +120,11 @@ async function prepare(
 async function select(
   shards: Shards,
   snapshot: Snapshot,
-  { predicate, ordering, offset, limit, facets, cursor }: Selection,
+  { predicate, scores, ordering, offset, limit, facets, cursor }: Selection,
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
+  if (scores.length > 0)
+    return selectRanked(shards, snapshot, { predicate, scores, offset, limit, facets, ...(cursor && { cursor }) }, options); // prettier-ignore
   const after = cursor?.after ? rowOf(cursor.after) : undefined;
   const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
@@ -150,6 +163,58 @@ async function select(
   };
 }
 
+/** The page in order of relevance; the scores have their weights. */
+async function selectRanked(
+  shards: Shards,
+  snapshot: Snapshot,
+  { predicate, scores, offset, limit, facets, cursor }: Omit<Selection, 'ordering'>,
+  options: RunOptions,
+): Promise<Selected | Unsupported> {
+  const prepared = await prepare(shards, snapshot, predicate, [], 0, options);
+  if (isUnsupported(prepared)) return prepared;
+  const after = cursor?.after ? rankOf(cursor.after) : undefined;
+  const relevance = {
+    ...clausesOf(scores),
+    conditions: sidePredicates(scores),
+    page: { after, offset: 0, limit: offset + limit },
+  };
+  const { terms } = prepared;
+  const query = { predicate, terms, ordering: [], first: 0, facets, relevance };
+  const answers = await ask(shards, prepared, query, options);
+  if (isUnsupported(answers)) return answers;
+  let total = 0;
+  for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
+  const ranked = answers
+    .flatMap((answer) => answer.ranked)
+    .sort((a, b) => b.score - a.score || a.segment - b.segment || a.row - b.row)
+    .slice(offset, offset + limit);
+  return {
+    ...rankedPage(ranked),
+    total: cursor?.total ?? total,
+    facets: facetsOf(facets, answers),
+  };
+}
+
+async function counts(
+  shards: Shards,
+  snapshot: Snapshot,
+  predicates: readonly Predicate[],
+  options: RunOptions,
+): Promise<readonly number[] | Unsupported> {
+  const { key, shardOf } = await shards.know(snapshot);
+  const segments = Uint32Array.from(snapshot.segments.keys());
+  const query = { snapshot: key, segments, predicates };
+  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'count', query }] as const);
+  const answers = await shards.ask(asked, options);
+  if (isUnsupported(answers)) return answers;
+  return predicates.map((_, i) =>
+    answers.reduce(
+      (sum, answer) => sum + (answer as { readonly counts: Float64Array }).counts[i]!,
+      0,
+    ),
+  );
+}
+
 async function list(
   shards: Shards,
   snapshot: Snapshot,
@@ -179,7 +244,7 @@ async function find(
   const { ordering, offset, limit } = selection;
   if (ordering.length > 0 || offset > 0 || limit < snapshot.rows) {
     const { cursor: _, ...page } = selection;
-    const selected = await select(shards, snapshot, { ...page, facets: null }, options);
+    const selected = await select(shards, snapshot, { ...page, scores: [], facets: null }, options);
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;

@@ -1,4 +1,5 @@
 import type { Columns } from '../../core/types.js';
+import { mayContain as isInFilter } from '../../parquet/bloom-filter.js';
 import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
@@ -7,10 +8,11 @@ import { fieldsOf } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { MemoryColumn } from './column.js';
+import { completed } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
 import type { SelectionVector } from './match/selection-vector.js';
 import type { RowPage } from './page-column.js';
-import type { SegmentFile } from './segment-file.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 
 /** A predicate whose matches can be looked for in single pages, prepared for one query. */
@@ -50,20 +52,52 @@ const fewPages = 8;
 const pageShare = 8;
 
 /**
- * The pages of a segment that may hold a match, by the statistics of its pages. Undefined if they are too many for reading them one by
- * one, if the segment is asked often, or if the file lacks the page index.
+ * The row groups of a segment that may hold a match, by the bloom filters of their chunks. `filterOf` gives the words of a chunk's
+ * filter; it is called for chunks whose filter decides.
  */
-export function pagesToRead(file: SegmentFile, query: PageQuery): readonly RowPage[] | undefined {
-  const leaves: SegmentLeaf[] = [];
-  for (const { path } of query.fields) {
-    const leaf = file.leaf(path);
-    if (leaf !== undefined && !leaves.includes(leaf)) leaves.push(leaf);
-  }
+export function groupsToRead(
+  file: SegmentFile,
+  query: PageQuery,
+  filterOf: (chunk: SegmentChunk) => Uint32Array | undefined,
+): readonly RowGroup[] {
+  const leaves = leavesOf(file, query);
+  return file.groups.filter((group) => {
+    const stats: Record<string, StoredRows['stats'][string]> = {};
+    for (const leaf of leaves) {
+      const chunk = group.chunks[leaf.index]!;
+      let words: Uint32Array | undefined;
+      const mayContain = (hash: bigint): boolean => {
+        words ??= filterOf(chunk);
+        return words === undefined || isInFilter(words, hash);
+      };
+      // A list without values is a null, too, so that the nulls of a list say nothing of its rows.
+      const nulls = leaf.maxRepetition > 0 ? 0 : chunk.nulls;
+      stats[leaf.key] = { nulls, ...(chunk.filter && { mayContain }) };
+    }
+    return query.mayHold({ rows: group.rows, columns: query.columns, stats });
+  });
+}
+
+function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
+  return [...new Set(query.fields.flatMap(({ path }) => file.leaf(path) ?? []))];
+}
+
+/**
+ * The pages of some row groups of a segment that may hold a match, by the statistics of the pages. Undefined if they are too many for
+ * reading them one by one, if the segment is asked often, or if the file lacks the page index.
+ */
+export function pagesToRead(
+  file: SegmentFile,
+  query: PageQuery,
+  groups: readonly RowGroup[] = file.groups,
+): readonly RowPage[] | undefined {
+  const leaves = leavesOf(file, query);
+  if (groups.length === 0) return [];
   if (leaves.length === 0 || file.pageQueries >= maxUses) return undefined;
   file.pageQueries++;
   const found: RowPage[] = [];
   let total = 0;
-  for (const group of file.groups) {
+  for (const group of groups) {
     const parts = leaves.map((leaf) => {
       const chunk = group.chunks[leaf.index]!;
       // The statistics of a leaf in a list are those of its values, not of its rows.
@@ -107,7 +141,7 @@ export function matchPages(
 ): SelectionVector | undefined {
   const rows: number[] = [];
   for (const page of pages) {
-    const found = match({ rows: page.rows, column: (field) => columnOf(page, field) });
+    const found = completed(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
     if (isUnsupported(found)) return undefined;
     if (found === 'none') continue;
     if (found !== 'all' && found.BYTES_PER_ELEMENT === 4) {

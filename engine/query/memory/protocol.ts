@@ -5,6 +5,8 @@ import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { FacetPartial } from './facets/partial.js';
+import type { RankedRow } from '../../text/ranking.js';
+import type { Relevance } from './ranked-rows.js';
 import type { Candidate } from './top-rows.js';
 import type { FoundTerms } from './terms.js';
 import type { Unsupported } from '../unsupported.js';
@@ -48,6 +50,16 @@ export interface ShardQuery {
   readonly isListed?: boolean;
   /** Side predicates, with `isListed`: the answer says which rows satisfy each. */
   readonly sides?: readonly Predicate[];
+  /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
+  readonly relevance?: Relevance;
+}
+
+/** Predicates whose matching records are counted in some segments of a snapshot. */
+export interface ShardCount {
+  readonly snapshot: number;
+  /** As in `ShardQuery`. */
+  readonly segments: Uint32Array;
+  readonly predicates: readonly Predicate[];
 }
 
 /** A shard's part of an answer. */
@@ -62,6 +74,8 @@ export interface ShardAnswer {
   readonly facets: readonly FacetPartial[];
   /** With `isListed`: all matching rows, by segment. */
   readonly listed: readonly SegmentRows[];
+  /** With `relevance`: the rows up to the end of the page, in order. */
+  readonly ranked: readonly RankedRow[];
 }
 
 /** Records of one segment to render. */
@@ -82,6 +96,7 @@ export type ToShard =
     }
   | { readonly kind: 'forget-projection'; readonly key: number }
   | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
+  | { readonly kind: 'count'; readonly id: number; readonly query: ShardCount }
   | {
       readonly kind: 'records';
       readonly id: number;
@@ -97,6 +112,8 @@ export type FromShard =
   /** To a message that asks for nothing. */
   | 'done'
   | { readonly selected: ShardAnswer }
+  /** In the order of the predicates. */
+  | { readonly counts: Float64Array }
   /** JSON texts, in the order in which the message lists the rows. */
   | { readonly records: readonly string[] }
   /** The data, or a thread that was replaced, prevent the memory executor from answering. */

@@ -8,6 +8,7 @@ import {
   parseOffsetIndex,
   type PageStatistics,
 } from '../../parquet/read-footer.js';
+import { parseBloomFilter } from '../../parquet/bloom-filter.js';
 import { isZstd } from '../../parquet/read-pages.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
@@ -26,6 +27,8 @@ export interface SegmentChunk {
   readonly range: readonly [bigint, bigint] | undefined;
   /** For strings: the total size of all values, in bytes. */
   readonly textBytes: number;
+  /** Location of the chunk's bloom filter; undefined if it has none. */
+  readonly filter: IndexExtent | undefined;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
   readonly offsetIndex: IndexExtent | undefined;
   /** Location of the chunk's ColumnIndex; undefined if it has none. */
@@ -140,6 +143,11 @@ export class SegmentFile {
     }
   }
 
+  /** The words of a chunk's bloom filter; undefined if it has none that we know. */
+  filter({ filter }: SegmentChunk): Uint32Array | undefined {
+    return filter && parseBloomFilter(this.#file.read(filter.begin, filter.bytes));
+  }
+
   /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
   rest(): void {
     this.#open?.close();
@@ -195,6 +203,7 @@ export class SegmentFile {
           isCompressed: isZstd(meta.codec),
           range: rangeOf(meta.statistics?.min_value, meta.statistics?.max_value),
           textBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
+          filter: extentOf(meta.bloom_filter_offset, meta.bloom_filter_length),
           offsetIndex: extentOf(column.offset_index_offset, column.offset_index_length),
           columnIndex: extentOf(column.column_index_offset, column.column_index_length),
         };

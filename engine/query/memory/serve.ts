@@ -47,6 +47,8 @@ export function serveShard(cacheBytes: number): {
           return 'done';
         case 'select':
           return inTurns(message.id, shard.select(message.query), (selected) => ({ selected }));
+        case 'count':
+          return inTurns(message.id, shard.count(message.query), (counts) => ({ counts }));
         case 'records': {
           const { id, snapshot, records: asked, projection } = message;
           const work = shard.records(snapshot, asked, projection);

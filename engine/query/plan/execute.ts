@@ -3,7 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { Listing } from '../memory/memory-executor.js';
-import type { Predicate, Score } from '../predicate/predicate.js';
+import type { Score } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
 import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
 import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
@@ -26,6 +26,8 @@ interface State {
   /** False if the statistics of the log rule out every record. */
   readonly mayMatch: boolean;
   scores: readonly Score[];
+  /** The scores have their weights, or need none, and columns in memory rank by them. */
+  isRankedInMemory?: boolean;
   listing?: Listing;
   selected?: Selected;
   facets?: readonly string[];
@@ -82,8 +84,10 @@ const runners: Readonly<Record<string, Runner>> = {
     state.selected = { total: cursor?.total ?? total, rows, facets: answers };
     return undefined;
   },
-  'select memory': async ({ engine, snapshot, request, options }, state) =>
-    selected(state, await engine.memory!.select(snapshot, request, options)),
+  'select memory': async ({ engine, snapshot, request, options }, state) => {
+    const selection = { ...request, scores: state.isRankedInMemory ? state.scores : [] };
+    return selected(state, await engine.memory!.select(snapshot, selection, options));
+  },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
     const selection = { ...request, scores: request.limit > 0 ? state.scores : [] };
     return selected(state, await engine.sql.select(snapshot, selection, options));
@@ -98,6 +102,16 @@ const runners: Readonly<Record<string, Runner>> = {
     return undefined;
   },
   'rank index': rank,
+  'weigh memory': async ({ engine, snapshot, request, options }, state) => {
+    const { scores } = request;
+    const weights = await weightsByColumns(snapshot, scores, (predicates) =>
+      engine.memory!.counts(snapshot, predicates, options),
+    );
+    if (isUnsupported(weights)) return weights;
+    state.scores = scores.map((score) => ({ ...score, weights }));
+    state.isRankedInMemory = true;
+    return undefined;
+  },
   'weigh index': weigh,
   'weigh sql': weigh,
   'facets memory': async ({ engine, snapshot, request, options }, state) => {
@@ -130,12 +144,9 @@ async function rank(
   const { scores, offset, limit, cursor } = request;
   const ranking = await ListedRanking.open(snapshot, scores);
   if (isUnsupported(ranking)) return ranking;
-  const count = async (predicate: Predicate): Promise<number | Unsupported> => {
-    const none = { predicate, scores: [], ordering: [], offset: 0, limit: 0, facets: null };
-    const answer = await engine.memory!.select(snapshot, none, options);
-    return isUnsupported(answer) ? answer : answer.total;
-  };
-  const weights = await weightsByColumns(snapshot, scores, count);
+  const weights = await weightsByColumns(snapshot, scores, (predicates) =>
+    engine.memory!.counts(snapshot, predicates, options),
+  );
   if (isUnsupported(weights)) return weights;
   const { segments, total, facets } = state.listing!;
   const page = { after: cursor?.after ? rankOf(cursor.after) : undefined, offset, limit };

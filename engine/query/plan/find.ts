@@ -34,7 +34,7 @@ export async function* findRows(
     return;
   }
   const running = { ...options, isHeavy: planned.isHeavy };
-  if (first!.step === 'weigh') {
+  if (first!.step === 'weigh' && first!.executor !== 'memory') {
     const session = await engine.sql.session(snapshot, asked.predicate, running);
     const scores = await weighed(session, snapshot, asked.scores, timeSliceOf(options));
     yield* await engine.sql.find(snapshot, { ...asked, scores }, running);
@@ -44,7 +44,7 @@ export async function* findRows(
       const more = new Map([...refused, [refusalKey(first!), found.unsupported]]);
       yield* findRows(engine, snapshot, request, options, more);
     } else yield* found;
-  } else if (first!.executor === 'index' || second?.step === 'rank') {
+  } else if (first!.executor === 'index' || first!.step === 'weigh' || second?.step === 'rank') {
     const execution = { engine, snapshot, request: asked, options };
     yield { refs: (await execute(execution, refused, new Steps())).rows };
   } else {

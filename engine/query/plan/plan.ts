@@ -4,7 +4,7 @@ import { fieldsOf } from '../predicate/kinds.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { Facet } from '../request/facets.js';
-import { isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
+import { isRankedByConditions, isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
 import { isRankedByOneField } from '../text/ranked.js';
 import { ranksAlike } from '../text/relevance.js';
 import { memoryCost, sqlCost, type Cost } from './cost.js';
@@ -208,21 +208,28 @@ class Planner {
       const select = this.#step('select', 'index', ranking, cost, reason);
       return facets ? [select, this.#facets()] : [select];
     }
-    const inMemory =
-      this.#memoryRefusal() ?? this.#refusal('list', 'memory') ?? this.#refusal('rank', 'index');
-    if (canIndex && inMemory === undefined && isRankedByTerms(scores, this.#columns)) {
-      const isSupported = sidePredicates(scores).every(
-        (side) => memoryRefusal(side, null, this.#columns) === undefined,
-      );
-      if (isSupported) {
-        const cost = memoryCost(this.#request, this.#rows);
-        return [
-          this.#step('list', 'memory', this.#foundColumns(), cost, 'columns tell the matches'),
-          this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the text index tells the order'), // prettier-ignore
-        ];
-      }
+    const inMemory = this.#memoryRefusal() ?? sidesRefusal(scores, this.#columns);
+    const byColumns =
+      noIndex ??
+      inMemory ??
+      this.#refusal('weigh', 'memory') ??
+      (isRankedByConditions(scores) ? undefined : 'texts rank');
+    if (byColumns === undefined) {
+      const cost = memoryCost(this.#request, this.#rows);
+      return [
+        this.#step('weigh', 'memory', ranking, cost, 'the order depends on how rare the conditions are'), // prettier-ignore
+        this.#step('select', 'memory', this.#foundColumns(), cost, 'columns tell matches and order'), // prettier-ignore
+      ];
     }
-    const reason = byIndex ?? inMemory ?? 'the text index does not tell the order';
+    const byTerms = inMemory ?? this.#refusal('list', 'memory') ?? this.#refusal('rank', 'index');
+    if (canIndex && byTerms === undefined && isRankedByTerms(scores, this.#columns)) {
+      const cost = memoryCost(this.#request, this.#rows);
+      return [
+        this.#step('list', 'memory', this.#foundColumns(), cost, 'columns tell the matches'),
+        this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the text index tells the order'), // prettier-ignore
+      ];
+    }
+    const reason = byIndex ?? byTerms ?? 'the text index does not tell the order';
     const cost = sqlCost(this.#request, this.#rows);
     const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, reason)];
     if (limit === 0) return steps;
@@ -281,6 +288,15 @@ class Planner {
     const ms = typeof cost === 'number' ? cost : cost.ms;
     return { step, executor, columns, cost: rounded(ms), reason };
   }
+}
+
+/** Why columns in memory cannot tell which of the conditions that rank a record satisfies; undefined if they can. */
+function sidesRefusal(scores: Selection['scores'], columns: Columns): string | undefined {
+  for (const side of sidePredicates(scores)) {
+    const refusal = memoryRefusal(side, null, columns);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 const noMemory = 'there is no executor with columns in memory';

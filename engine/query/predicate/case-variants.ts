@@ -23,6 +23,26 @@ export function caseVariantsBetween(
   };
 }
 
+/** All case variants of these strings; undefined if they are more than `most`, or if a string is not ASCII. */
+export function caseVariantsOf(
+  values: readonly string[],
+  most: number,
+): readonly string[] | undefined {
+  const all = new Set<string>();
+  for (const value of values) {
+    // oxlint-disable-next-line no-control-regex -- the range of ASCII
+    if (!/^[\u0000-\u007f]*$/.test(value)) return undefined;
+    let spelled = [''];
+    for (const char of lowerCase(value)) {
+      const choices = variantsOf(char);
+      if (spelled.length * choices.length > most) return undefined;
+      spelled = choices.flatMap((choice) => spelled.map((before) => before + choice.toString()));
+    }
+    for (const one of spelled) all.add(one);
+  }
+  return all.size > most ? undefined : [...all];
+}
+
 /** The whole characters that both begin with. */
 function commonPrefix(low: Buffer, high: Buffer): string {
   const most = Math.min(low.length, high.length);

@@ -68,7 +68,16 @@ export interface StoredRows {
   readonly columns: Columns;
   /** By `leafKey`; without bounds where none are known. */
   readonly stats: Readonly<
-    Record<string, { readonly nulls: number; readonly min?: Statistic; readonly max?: Statistic }>
+    Record<
+      string,
+      {
+        readonly nulls: number;
+        readonly min?: Statistic;
+        readonly max?: Statistic;
+        /** False for the XXH64 of a string that is certainly not among the values. */
+        readonly mayContain?: (hash: bigint) => boolean;
+      }
+    >
   >;
 }
 

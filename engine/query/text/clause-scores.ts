@@ -19,6 +19,13 @@ export interface LeafHits {
 
 export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isUnweighted: false }; // prettier-ignore
 
+/** The hits of a condition whose score is the same for all rows. */
+export function constantHits(rows: Int32Array): LeafHits {
+  if (rows.length === 0) return { ...noHits, isUnweighted: true };
+  const scores = new Float64Array(rows.length).fill(1);
+  return { texts: rows, scores, most: 1, textOf: undefined, isUnweighted: true };
+}
+
 /** An upper bound of the scores in a segment, computed by the same operations as the scores, so that it is rounded the same way. */
 export function maxScore(
   clauses: readonly RankedClause[],

@@ -7,13 +7,14 @@ import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js'
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import {
   competitiveRows,
+  constantHits,
   maxScore,
   noHits,
   numbersOf,
   scoresOf,
   type LeafHits,
 } from './clause-scores.js';
-import type { RowSet, SegmentRows } from '../plan/executor.js';
+import type { SegmentRows } from '../plan/executor.js';
 import type { Unsupported } from '../unsupported.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
 import { clausesOf, leavesOf, type Leaf } from './relevance.js';
@@ -26,6 +27,11 @@ export function isRankedByTerms(scores: readonly Score[], columns: Columns): boo
     .flatMap(({ item }) => atomsOf(item))
     .filter(isOfText)
     .every((leaf) => isScoredAlike(leaf) && isIndexable(columns, leaf.field));
+}
+
+/** True if no condition on a text ranks: records that satisfy the same conditions then have the same score. */
+export function isRankedByConditions(scores: readonly Score[]): boolean {
+  return !scores.some(({ item }) => atomsOf(item).some(isOfText));
 }
 
 /** The conditions in ranking clauses that are not on terms of texts. An executor evaluates them. */
@@ -77,7 +83,8 @@ export class ListedRanking {
     for (const { segment, rows, sides } of listed) {
       const { rows: count } = snapshot.segments[segment]!;
       const found = new Map<Predicate, LeafHits>();
-      for (const [i, side] of this.#sides.entries()) found.set(side, hitsOfSide(sides![i]!, count));
+      for (const [i, side] of this.#sides.entries())
+        found.set(side, constantHits(numbersOf(sides![i]!, count)));
       for (const [leaf, weight] of clauses.flatMap(({ leaves: own }) => own)) {
         if (!isOfText(leaf)) continue;
         const { matchers } = this.#fields.get(fieldKey(leaf))!;
@@ -108,14 +115,6 @@ function isOfText(item: Predicate): item is Leaf {
 /** True if the text index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
 function isScoredAlike(leaf: Leaf): boolean {
   return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
-}
-
-/** The hits of a side predicate. */
-function hitsOfSide(rows: RowSet, count: number): LeafHits {
-  const numbers = numbersOf(rows, count);
-  if (numbers.length === 0) return { ...noHits, isUnweighted: true };
-  const scores = new Float64Array(numbers.length).fill(1);
-  return { texts: numbers, scores, most: 1, textOf: undefined, isUnweighted: true };
 }
 
 /** The texts of a segment with the terms of a condition, and their BM25 scores. */

@@ -82,7 +82,12 @@ export type Leaf = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>
 /** The conditions of a clause that have a score. A clause without a field has one for each field. */
 export function leavesOf(item: Predicate): readonly Leaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
-  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
+  return isTermLeaf(item) ? [item] : [];
+}
+
+/** True for a condition that has a score. */
+export function isTermLeaf(item: Predicate): item is Leaf {
+  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */

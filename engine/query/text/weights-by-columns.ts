@@ -1,16 +1,16 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import type { Unsupported } from '../unsupported.js';
+import { RecentMap } from '../../core/recent-map.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { node, not, type Predicate, type Score } from '../predicate/predicate.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import { plainWeight } from './weigh.js';
 
 /** Cached counts. Snapshots never change, so they stay valid. */
-const countCache = new Map<string, number>();
-const maxCached = 10_000;
+const countCache = new RecentMap<string, number>(10_000);
 
-/** Counts the records of a snapshot that satisfy a predicate. */
-export type Count = (predicate: Predicate) => Promise<number | Unsupported>;
+/** Counts for each predicate the records of a snapshot that satisfy it. */
+export type Counts = (predicates: readonly Predicate[]) => Promise<readonly number[] | Unsupported>;
 
 /**
  * The weights of ranking conditions on fields that are not texts: their inverse document frequency among the records that have the
@@ -19,35 +19,42 @@ export type Count = (predicate: Predicate) => Promise<number | Unsupported>;
 export async function weightsByColumns(
   snapshot: Snapshot,
   scores: readonly Score[],
-  count: Count,
+  counts: Counts,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   const weights = new Map<Leaf, Bm25Weight>();
   // With a single condition all records have the same score.
   if (leaves.length === 1) return weights;
-  const cachedCount = async (predicate: Predicate): Promise<number | Unsupported> => {
-    const key = JSON.stringify([
-      snapshot.files[0],
-      snapshot.datasetId,
-      snapshot.version,
-      predicate,
-    ]);
-    const known = countCache.get(key);
-    if (known !== undefined) return known;
-    const found = await count(predicate);
-    if (countCache.size >= maxCached) countCache.clear();
-    if (typeof found === 'number') countCache.set(key, found);
-    return found;
-  };
   const names = new Set(snapshot.columns.map(({ name }) => name));
-  for (const leaf of leaves) {
-    const { field } = leaf;
-    if (field.type === 'text' || !names.has(field.path[0]!)) continue;
-    const records = await cachedCount(not(node({ kind: 'missing', field })));
-    const found = typeof records === 'number' ? await cachedCount(leaf) : records;
-    if (typeof records !== 'number') return records;
-    if (typeof found !== 'number') return found;
-    weights.set(leaf, plainWeight({ records, tokens: 0 }, found));
-  }
+  const weighed = leaves
+    .filter(({ field }) => field.type !== 'text' && names.has(field.path[0]!))
+    .map((leaf) => ({ leaf, present: not(node({ kind: 'missing', field: leaf.field })) }));
+  const found = await cachedCounts(
+    snapshot,
+    weighed.flatMap(({ leaf, present }) => [leaf, present]),
+    counts,
+  );
+  if (isUnsupported(found)) return found;
+  for (const [i, { leaf }] of weighed.entries())
+    weights.set(leaf, plainWeight({ records: found[2 * i + 1]!, tokens: 0 }, found[2 * i]!));
   return weights;
+}
+
+async function cachedCounts(
+  { files, datasetId, version }: Snapshot,
+  predicates: readonly Predicate[],
+  counts: Counts,
+): Promise<readonly number[] | Unsupported> {
+  const keys = predicates.map((each) => JSON.stringify([files[0], datasetId, version, each]));
+  const known = new Map(keys.map((key) => [key, countCache.get(key)]));
+  const unknown = new Map(
+    predicates.flatMap((each, i) => (known.get(keys[i]!) === undefined ? [[keys[i]!, each]] : [])),
+  );
+  const found = unknown.size > 0 ? await counts([...unknown.values()]) : [];
+  if (isUnsupported(found)) return found;
+  for (const [i, key] of [...unknown.keys()].entries()) {
+    known.set(key, found[i]!);
+    countCache.set(key, found[i]!);
+  }
+  return keys.map((key) => known.get(key)!);
 }

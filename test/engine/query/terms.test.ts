@@ -170,7 +170,7 @@ async function both(asked: QueryRequest) {
 }
 
 /** A clause that looks into several fields, as a term without a field is one. */
-function clause(random: Random): Score {
+function clause(random: Random, withTexts = true): Score {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
   const others: readonly Predicate[] = [
@@ -182,10 +182,10 @@ function clause(random: Random): Score {
     node({ kind: 'phrase', field: { ...gene, name: 'none', path: ['none'] }, terms: ['often'] }),
   ];
   const leaf = (): Predicate => {
-    if (random.chance(0.3)) return random.pick(others);
+    if (!withTexts || random.chance(0.3)) return random.pick(others);
     const name = random.pick(texts);
     const field: FieldRef = { name, path: name.split('.'), type: 'text' };
-    return node({ kind: 'phrase', field, terms: words(random, 2).split(' ') });
+    return node({ kind: 'phrase', field, terms: words(random, 2).split(/[ _]/) });
   };
   const items = random.list(1 + random.below(3), leaf);
   const boost = random.pick([1, 1, 3, 0.3, 0]);
@@ -220,23 +220,38 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     expect(seen.found).toBeGreaterThan(requests / 4);
   });
 
-  test('are ranked by clauses of several fields, strings among them, page by page, with the same doubles', async () => {
-    const random = new Random(seed + 2);
-    for (let i = 0; i < byTier(8, 30); i++) {
-      const body = { filters: random.list(random.below(3), () => filter(random)), fields: ['_id'] };
-      const scores = random.list(1 + random.below(3), () => clause(random));
-      if (scores.every(({ boost }) => boost === 0)) continue;
-      let cursor: CursorProgress = { after: null, total: null, seen: 0 };
-      for (let page = 0; page < 4; page++) {
-        const limit = 1 + random.below(200);
-        const asked = { ...parsed(body)!, scores, limit, cursor };
-        const { answer, wanted, isOurs } = await both(asked);
-        expect({ i, page, body, scores, isOurs, answer }).toEqual({ i, page, body, scores, isOurs: true, answer: wanted }); // prettier-ignore
-        if (answer.position == null) break;
-        cursor = { after: answer.position, total: answer.total, seen: cursor.seen + answer.count };
+  test.each([
+    ['strings among them', true],
+    ['none of them a text', false],
+  ])(
+    'are ranked by clauses of several fields, %s, page by page, with the same doubles',
+    async (_, withTexts) => {
+      const random = new Random(seed + 2);
+      for (let i = 0; i < byTier(8, 30); i++) {
+        const facets = random.chance(0.3) ? { gene: {} } : undefined;
+        const body = {
+          filters: random.list(random.below(3), () => filter(random)),
+          fields: ['_id'],
+          ...(facets && { facets }),
+        };
+        const scores = random.list(1 + random.below(3), () => clause(random, withTexts));
+        if (scores.every(({ boost }) => boost === 0)) continue;
+        let cursor: CursorProgress = { after: null, total: null, seen: 0 };
+        for (let page = 0; page < 4; page++) {
+          const limit = 1 + random.below(200);
+          const asked = { ...parsed(body)!, scores, limit, cursor };
+          const { answer, wanted, isOurs } = await both(asked);
+          expect({ i, page, body, scores, isOurs, answer }).toEqual({ i, page, body, scores, isOurs: true, answer: wanted }); // prettier-ignore
+          if (answer.position == null) break;
+          cursor = {
+            after: answer.position,
+            total: answer.total,
+            seen: cursor.seen + answer.count,
+          };
+        }
       }
-    }
-  });
+    },
+  );
 
   test('are ranked where most records that have the term are not on the page', async () => {
     const random = new Random(seed + 3);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { planMerge } from '../../../engine/store/compaction.js';
+import { segmentFormat } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { random } from './random.js';
@@ -8,6 +9,7 @@ const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: fals
 let names = 0;
 const segment = (rows: number, bytes = rows * 10): Segment => ({
   path: `${names++}.parquet`,
+  format: segmentFormat,
   rows,
   bytes,
   checksum: '',
@@ -41,6 +43,16 @@ function committed(
 }
 
 describe('the choice of segments to merge', () => {
+  test('falls on segments of an earlier format, one by one, when nothing else is due and the dataset is quiet', () => {
+    const old = { ...segment(122_880), format: segmentFormat - 1 };
+    const small = [segment(1), segment(1), segment(1), segment(1)];
+    const all = [segment(122_880), old, segment(100_000), { ...old, path: 'b' }, ...small];
+    expect(planMerge(all)).toBeUndefined();
+    expect(planMerge(all, true)).toEqual(small);
+    expect(planMerge(all.slice(0, 4), true)).toEqual([old]);
+    expect(planMerge([segment(122_880)], true)).toBeUndefined();
+  });
+
   test('contains neither a few segments nor large ones', () => {
     expect(planMerge([])).toBeUndefined();
     expect(planMerge(Array.from({ length: 15 }, () => segment(1)))).toBeUndefined();

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { segmentFormat } from '../../../engine/store/segment.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { startHost } from '../../../scheduler/worker/host.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
@@ -150,6 +152,41 @@ test('merges fewer segments after some time without a commit', async () => {
   const { columns } = await readWithDuckdb(files, 'n');
   expect(columns[0]).toEqual(allRecords.slice(0, 30));
 });
+
+test('rewrites segments of earlier formats, whose log entries do not tell the format, when the dataset is quiet', async () => {
+  const root = await copy();
+  lake = await Lake.open(root);
+  const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+  await lake.catalog.tasks.cancel(rows[0]!.id);
+  const quiet = await start({ quietMs: 20 });
+  await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
+  await quiet.compacted();
+  await quiet.close();
+  await lake.close();
+  const log = join(root, 'datasets', String(datasetId), '_delta_log');
+  for (const name of await readdir(log)) await forgetFormat(join(log, name));
+
+  lake = await Lake.open(root);
+  const before = await lake.store.snapshot(datasetId);
+  expect(before.segments.map(({ format }) => format)).toEqual([1]);
+  const later = await start({ quietMs: 20 });
+  await until(async () => (await lake.store.snapshot(datasetId)).version > before.version);
+  await later.compacted();
+  await later.close();
+  const { files, segments } = await lake.store.snapshot(datasetId);
+  expect(segments.map(({ format }) => format)).toEqual([segmentFormat]);
+  expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(allRecords.slice(0, 30));
+  expect(await lake.damage()).toEqual([]);
+});
+
+/** Makes a log entry what a server wrote that knew no formats. */
+async function forgetFormat(path: string): Promise<void> {
+  const lines = (await readFile(path, 'utf8')).split('\n').slice(0, -1);
+  const body = lines.slice(0, -1).map((line) => `${line.replace(`,"strandlake.format":"${segmentFormat}"`, '')}\n`).join(''); // prettier-ignore
+  const last = JSON.parse(lines.at(-1)!) as { commitInfo: { strandlake: { checksum: string } } };
+  last.commitInfo.strandlake.checksum = createHash('sha256').update(body).digest('hex');
+  await writeFile(path, `${body}${JSON.stringify(last)}\n`);
+}
 
 describe('a merge on a failing disk', () => {
   /** Starts a host that arms the fault when the merge begins. */

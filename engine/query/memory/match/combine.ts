@@ -10,11 +10,12 @@ import { isUnsupported } from '../../unsupported.js';
 
 /** Selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones left. */
 export function everyTest(tests: readonly RowTest[]): RowTest {
-  return (view, within) => {
+  return function* (view, within) {
     let left = within;
     let isOwn = false;
     for (const [i, test] of tests.entries()) {
-      const found = test(view, left);
+      if (i > 0) yield;
+      const found = yield* test(view, left);
       if (isUnsupported(found)) return found;
       if (found === 'all') continue;
       // `both` may write into its first argument, and `within` belongs to the caller.
@@ -29,10 +30,11 @@ export function everyTest(tests: readonly RowTest[]): RowTest {
 
 /** Selects the rows that pass at least one of the tests, which come cheapest first. */
 export function someTest(tests: readonly RowTest[]): RowTest {
-  return (view, within) => {
+  return function* (view, within) {
     let found: SelectionVector = 'none';
-    for (const test of tests) {
-      const more = test(view, within);
+    for (const [i, test] of tests.entries()) {
+      if (i > 0) yield;
+      const more = yield* test(view, within);
       if (isUnsupported(more)) return more;
       found = union(found, more);
       if (found === 'all') break;
@@ -43,8 +45,8 @@ export function someTest(tests: readonly RowTest[]): RowTest {
 
 /** Selects the rows that do not pass the test. */
 export function notTest(test: RowTest): RowTest {
-  return (view, within) => {
-    const found = test(view, within);
+  return function* (view, within) {
+    const found = yield* test(view, within);
     return isUnsupported(found) ? found : complement(found, view.rows, within);
   };
 }

@@ -5,10 +5,31 @@ import { intersection, isSparse, type SelectionVector, type Tested } from './sel
 import { isUnsupported } from '../../unsupported.js';
 
 /**
- * A predicate, prepared for one query: returns the rows of a segment that satisfy it. The answer has to be correct for the rows of
- * `within` only, which the function does not write into.
+ * A predicate, prepared for one query: returns the rows of a segment that satisfy it, and yields where it may be interrupted. The
+ * answer has to be correct for the rows of `within` only, which the test does not write into.
  */
-export type RowTest = (view: SegmentView, within: SelectionVector) => Tested;
+export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, Tested>;
+
+/** A test of one condition, which is not interrupted. */
+export function rowTest(test: (view: SegmentView, within: SelectionVector) => Tested): RowTest {
+  // oxlint-disable-next-line require-yield -- a single condition takes at most a tenth of a second
+  return function* (view, within) {
+    return test(view, within);
+  };
+}
+
+/** A test whose selections are kept under `key`, for all rows; without a cache the test itself. */
+export function cachedTest(key: string, test: RowTest): RowTest {
+  return function* (view, within) {
+    const { selections } = view;
+    if (selections === undefined) return yield* test(view, within);
+    const known = selections.get(key);
+    if (known !== undefined) return known;
+    const found = yield* test(view, 'all');
+    if (!isUnsupported(found)) selections.set(key, found);
+    return found;
+  };
+}
 
 /** A condition on single values, prepared for one query. */
 export interface ValueTest {
@@ -27,13 +48,13 @@ export interface ValueTest {
 
 /** Selects the records of which any value of the field passes the test. */
 export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
-  return (view, within) => {
+  return rowTest((view, within) => {
     const column = view.column(field);
     if (column === undefined || within === 'none') return 'none';
     const part = partOf(column, within, test);
     if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
     return found(column, test, within, () => view.hashes?.(field));
-  };
+  });
 }
 
 function found(
@@ -94,7 +115,7 @@ function shifted(selection: Tested, { column, from }: Part, whole: MemoryColumn)
 
 /** Selects the records without a value of the field. A list of nothing but nulls counts as missing. */
 export function missingTest(field: FieldRef): RowTest {
-  return (view) => {
+  return rowTest((view) => {
     const column = view.column(field);
     if (column === undefined) return 'all';
     const { offsets, present, rows } = column;
@@ -103,13 +124,13 @@ export function missingTest(field: FieldRef): RowTest {
     const bytes = present.slice(0, rows);
     invert(bytes);
     return bytes;
-  };
+  });
 }
 
 /** Selects the records with at least `from` and at most `to` values of the field, nulls not counted. */
 export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
   const [isEmptyIn, isOneIn] = [from <= 0 && to >= 0, from <= 1 && to >= 1];
-  return (view) => {
+  return rowTest((view) => {
     const column = view.column(field);
     if (column === undefined) return isEmptyIn ? 'all' : 'none';
     const { offsets, present, rows } = column;
@@ -119,17 +140,17 @@ export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
     const selected = present.slice(0, rows);
     if (isEmptyIn) invert(selected);
     return selected;
-  };
+  });
 }
 
 /** Selects the rows with an element in a list of objects that passes the test, which runs over the elements as if they were rows. */
 export function elementTest(list: FieldRef, test: RowTest): RowTest {
-  return (view, within) => {
+  return function* (view, within) {
     const elements = within === 'none' ? undefined : view.elements?.(list);
     if (elements === undefined || elements.view.rows === 0) return 'none';
     const { offsets } = elements;
     const wanted = valuesWithin(within, offsets, elements.view.rows, {});
-    return rowsOf(test(elements.view, wanted), offsets, view.rows);
+    return rowsOf(yield* test(elements.view, wanted), offsets, view.rows);
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Strings } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
-import type { SelectionVector } from './selection-vector.js';
 
 /** Maps the bytes of A to Z to those of a to z, and others to themselves. */
 const lower = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -11,45 +10,88 @@ const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
+/** Whether a value holds what is looked for; unknown where characters outside ASCII may hold it in another form. */
+export type Found = 'found' | 'none' | 'unknown';
+
+/** What is looked for in strings, in any letter case. */
+export interface FoldedSearch {
+  /** In lower case, ASCII only: values without it are passed over. */
+  readonly needle: Buffer | undefined;
+  /** The needle is a whole term. */
+  readonly isTerm: boolean;
+  /** Looks for the rest in the bytes of a value that holds the needle. */
+  readonly verify: (bytes: Buffer, start: number, end: number) => Found;
+}
+
 /**
- * Selects the values that contain an ASCII string in any letter case and pass the test. For `term`, which is a whole term, no test
- * is needed where ASCII separators enclose the string. A value with characters outside ASCII may contain the string in another
- * form, so it is always tested. Without a string all values are tested. The scan ends when the test returns undefined.
+ * Selects the values that hold what is looked for; those of which the bytes do not tell are tested. The scan ends when the test returns
+ * undefined.
  */
 export function scanFolded(
   { bytes, offsets }: Strings,
   count: number,
-  part: Buffer | undefined,
-  kind: 'term' | 'terms' | 'anywhere',
+  { needle, isTerm, verify }: FoldedSearch,
   test: (value: number) => boolean | undefined,
-): SelectionVector {
+): Uint8Array {
   const selected = new Uint8Array(count);
-  if (part === undefined) {
-    for (let value = 0; value < count; value++) {
-      const passes = test(value);
-      if (passes === undefined) break;
-      selected[value] = passes ? 1 : 0;
-    }
-    return selected;
-  }
-  const needsEdges = kind !== 'anywhere';
   for (let value = 0; value < count; value++) {
-    const found = look(bytes, offsets[value]!, offsets[value + 1]!, part, needsEdges);
+    const [start, end] = [offsets[value]!, offsets[value + 1]!];
+    let found: Found = needle ? look(bytes, start, end, needle, isTerm) : 'found';
+    if (found === 'found') found = verify(bytes, start, end);
     if (found === 'none') continue;
-    const passes = (found === 'found' && kind === 'term') || test(value);
+    const passes = found === 'found' || test(value);
     if (passes === undefined) break;
     selected[value] = passes ? 1 : 0;
   }
   return selected;
 }
 
-function look(
+/** Looks for all of these terms. */
+export function lookForTerms(
   bytes: Buffer,
   start: number,
   end: number,
-  part: Buffer,
-  needsEdges: boolean,
-): 'found' | 'none' | 'unknown' {
+  terms: readonly Buffer[],
+): Found {
+  for (const term of terms) {
+    const found = look(bytes, start, end, term, true);
+    if (found !== 'found') return found;
+  }
+  return 'found';
+}
+
+/** Looks for terms that follow each other with nothing but separators between them. */
+export function lookForPhrase(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  parts: readonly Buffer[],
+): Found {
+  let any = 0;
+  let at = start;
+  while (at < end) {
+    while (at < end && separates[bytes[at]!] === 1) at++;
+    if (phraseEnd(bytes, at, end, parts) >= 0) return 'found';
+    for (; at < end && separates[bytes[at]!] === 0; at++) any |= bytes[at]!;
+  }
+  return any < 0x80 ? 'none' : 'unknown';
+}
+
+/** Where the phrase ends that begins at `at`; -1 if none does. */
+function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffer[]): number {
+  for (const [i, part] of parts.entries()) {
+    if (i > 0) {
+      const from = at;
+      while (at < end && separates[bytes[at]!] === 1) at++;
+      if (at === from) return -1;
+    }
+    for (let same = 0; same < part.length; same++, at++)
+      if (at === end || lower[bytes[at]!] !== part[same]) return -1;
+  }
+  return at === end || separates[bytes[at]!] === 1 ? at : -1;
+}
+
+function look(bytes: Buffer, start: number, end: number, part: Buffer, needsEdges: boolean): Found {
   const { length } = part;
   const first = part[0]!;
   let any = 0;
@@ -66,4 +108,69 @@ function look(
     if (isBegin && isEnd) return 'found';
   }
   return any < 0x80 ? 'none' : 'unknown';
+}
+
+/** A part of a wildcard pattern: bytes in lower case, one character, or any number of characters. */
+export type FoldedPart = Buffer | 'one' | 'any';
+
+/** Looks for a whole value, or a term in it, that matches a wildcard pattern. */
+export function lookForWildcard(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  parts: readonly FoldedPart[],
+): Found {
+  for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return 'unknown';
+  if (matches(bytes, start, end, parts, false)) return 'found';
+  for (let at = start; at <= end; at++)
+    if (isEdge(bytes, at - 1, start, end) && matches(bytes, at, end, parts, true)) return 'found';
+  return 'none';
+}
+
+/** Whether no byte of a term stands here. */
+function isEdge(bytes: Buffer, at: number, start: number, end: number): boolean {
+  return at < start || at >= end || separates[bytes[at]!] === 1;
+}
+
+/**
+ * Whether the pattern matches from `from` on: up to the end of the value or, for a term, up to the end of one, with wildcards for
+ * characters of terms only. Goes back to the last wildcard for any number of characters, which is enough, as in every glob.
+ */
+function matches(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  parts: readonly FoldedPart[],
+  isTerm: boolean,
+): boolean {
+  const stands = (at: number): boolean => at < end && !(isTerm && separates[bytes[at]!] === 1);
+  let [part, at] = [0, from];
+  let [retryPart, retryAt] = [-1, 0];
+  for (;;) {
+    const wanted = parts[part];
+    let goesOn: boolean;
+    if (wanted === undefined) {
+      if (isTerm ? isEdge(bytes, at, from, end) : at === end) return true;
+      goesOn = false;
+    } else if (wanted === 'any') {
+      [retryPart, retryAt] = [part++, at];
+      continue;
+    } else if (wanted === 'one') {
+      goesOn = stands(at);
+      at += 1;
+    } else {
+      goesOn = holds(bytes, at, end, wanted);
+      at += wanted.length;
+    }
+    if (goesOn) part += 1;
+    else if (retryPart < 0 || !stands(retryAt)) return false;
+    else [part, at] = [retryPart + 1, ++retryAt];
+  }
+}
+
+function holds(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
+  if (at + part.length > end) return false;
+  for (let same = 0; same < part.length; same++)
+    if (lower[bytes[at + same]!] !== part[same]) return false;
+  return true;
 }

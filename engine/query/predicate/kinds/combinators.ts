@@ -1,5 +1,5 @@
 import { everyTest, notTest, someTest } from '../../memory/match/combine.js';
-import type { RowTest } from '../../memory/match/row-test.js';
+import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { rowCost, sumOf } from '../cost.js';
 import { supported, type Kind, type MemoryContext, type SupportContext } from '../kind.js';
 import { node, type OfKind, type Predicate } from '../predicate.js';
@@ -14,7 +14,7 @@ export const all: Kind<OfKind<'all'>> = {
       rows > 0,
   mustHold: () => () => true,
   sql: () => 'true',
-  memory: () => () => 'all',
+  memory: () => rowTest(() => 'all'),
   document: () => () => true,
   requiredStrings: () => [],
   describe: () => 'every record',
@@ -27,7 +27,7 @@ export const none: Kind<OfKind<'none'>> = {
   mayHold: () => () => false,
   mustHold: () => () => false,
   sql: () => 'false',
-  memory: () => () => 'none',
+  memory: () => rowTest(() => 'none'),
   document: () => () => false,
   requiredStrings: () => [],
   describe: () => 'no record',
@@ -90,7 +90,7 @@ export const not: Kind<OfKind<'not'>> = {
     return (segment) => !test(segment);
   },
   sql: ({ item }, { negatedSql }) => negatedSql(item),
-  memory: ({ item }, { rowTest }) => notTest(rowTest(item)),
+  memory: ({ item }, context) => notTest(context.rowTest(item)),
   document({ item }, { matches }) {
     const test = matches(item);
     return (document) => !test(document);
@@ -110,14 +110,11 @@ function supportOfAll(
   return supported;
 }
 
-function cheapestFirst(
-  items: readonly Predicate[],
-  { rowTest, costOf }: MemoryContext,
-): readonly RowTest[] {
+function cheapestFirst(items: readonly Predicate[], context: MemoryContext): readonly RowTest[] {
   return items
-    .map((item) => ({ item, cost: costOf(item).perRow }))
+    .map((item) => ({ item, cost: context.costOf(item).perRow }))
     .sort((a, b) => a.cost - b.cost)
-    .map(({ item }) => rowTest(item));
+    .map(({ item }) => context.rowTest(item));
 }
 
 /** The items of an `or`, with comparisons of the same field merged, so that its values are read once. */

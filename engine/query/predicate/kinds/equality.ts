@@ -3,7 +3,7 @@ import { booleanEquality, numberEquality } from '../../memory/match/number-test.
 import { stringEquality } from '../../memory/match/string-equality.js';
 import { boundType } from '../../sql/params.js';
 import type { FieldExpression, Statement } from '../../sql/statement.js';
-import { caseVariantsBetween } from '../case-variants.js';
+import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
 import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
@@ -32,6 +32,12 @@ export const equality = valueKind<Equality>({
     if (values.length > maxSpans) return undefined;
     return caseVariantsBetween(values.map(String));
   },
+  spellings(condition, caseVariants) {
+    const { field, values, ignoreCase } = condition;
+    if (familyOf(field.type) !== 'string' || field.isNumberInText) return undefined;
+    const strings = values.map(String);
+    return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, mostSpellings)) : strings; // prettier-ignore
+  },
   valueSql: (condition, statement) => foldedSql(condition, statement),
   fieldSql,
   valueTest(condition) {
@@ -51,6 +57,9 @@ export const equality = valueKind<Equality>({
   describe: ({ field, values }) =>
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });
+
+/** With more spellings, some of them are in nearly every bloom filter by chance. */
+const mostSpellings = 64;
 
 function spansOf<T>(values: readonly Scalar[], order: Order<T>): readonly [T, T][] | undefined {
   const spans: [T, T][] = [];

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/errors.js';
 import { unpackBitmap } from '../../../text/bitmap.js';
 import { foldText } from '../../../text/fold.js';
 import { tokenize } from '../../../text/tokenizer.js';
-import type { RowTest } from '../../memory/match/row-test.js';
+import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
 import { termsKey, type TermCondition } from '../../memory/terms.js';
@@ -94,11 +94,11 @@ function indexed<C extends TermCondition>(scanning: Kind<C>): Kind<C> {
 /** Selects the rows that the index of terms found for this query. */
 function lookedUp(condition: TermCondition): RowTest {
   const key = termsKey(condition);
-  return (view) => {
+  return rowTest((view) => {
     const found = view.terms?.get(key);
     if (found === undefined)
       throw new AppError('internal', `The terms of ${condition.field.name} were not looked up`);
     if (found === 'none') return 'none';
     return isSparse(found) ? found.slice() : unpackBitmap(found, view.rows);
-  };
+  });
 }

@@ -1,6 +1,7 @@
 import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
+import { xxHash64 } from '../../../parquet/xxhash64.js';
 import type { Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
@@ -24,6 +25,8 @@ export interface ValueKind<C extends ValueCondition> {
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
+  /** All strings that satisfy the condition, where these are few; undefined if they are not. */
+  spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
   /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
@@ -60,10 +63,18 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C
         ? undefined
         : (stringsTest(parts.between?.(condition, caseVariants)) ??
           boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants)));
+      let hashes: readonly bigint[] | undefined;
+      const isIn = (mayContain: (hash: bigint) => boolean): boolean => {
+        const spellings = parts.spellings?.(condition, caseVariants);
+        hashes ??= spellings?.map((each) => xxHash64(Buffer.from(each)));
+        return hashes === undefined || hashes.some(mayContain);
+      };
       return (segment) => {
         const column = find(segment);
         if (column === 'unknown') return true;
         if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
+        const { mayContain } = column.stats;
+        if (mayContain && column.type === field.type && !isIn(mayContain)) return false;
         if (column.isList || isInside === undefined || column.type !== field.type) return true;
         const { min, max } = column.stats;
         return min === undefined || max === undefined || isInside(min, max);

@@ -2,19 +2,14 @@ import type {
   MemoryColumn,
   ColumnValues,
   SegmentView,
-  Dictionary,
 } from '../../../../engine/query/memory/column.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import type { TestRow } from '../dataset.js';
 import { valuesOf } from '../naive-fields.js';
 import { moment } from '../naive-values.js';
+import { MadeDictionary, stringsOf } from './made-dictionary.js';
 import type { Random } from '../random.js';
-
-/** A dictionary that a test adds to. */
-export interface MadeDictionary extends Dictionary {
-  readonly strings: string[];
-}
 
 /** The columns of a segment made of its records, in one of the forms that each may have. */
 export function madeView(
@@ -30,7 +25,7 @@ export function madeView(
     const key = path.join('\n');
     if (known.has(key)) return known.get(key);
     let dictionary = dictionaries.get(key);
-    if (dictionary === undefined) dictionaries.set(key, (dictionary = { strings: [] }));
+    if (dictionary === undefined) dictionaries.set(key, (dictionary = new MadeDictionary()));
     const made = columnOf(random, columns, path.slice(depth), rows, dictionary);
     known.set(key, made);
     return made;
@@ -135,9 +130,7 @@ function textValues(
     const distinct = random.chance(0.5) ? Int32Array.from(new Set(indices)) : undefined;
     return { kind: 'dictionary', indices, dictionary, distinct };
   }
-  const offsets = new Uint32Array(strings.length + 1);
-  strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
-  return { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets };
+  return stringsOf(strings);
 }
 
 function indicesOf(

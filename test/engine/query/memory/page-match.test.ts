@@ -4,7 +4,12 @@ import { GrowingDictionary } from '../../../../engine/query/memory/growing-dicti
 import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
-import { matchPages, pageQuery, pagesToRead } from '../../../../engine/query/memory/page-match.js';
+import {
+  groupsToRead,
+  matchPages,
+  pageQuery,
+  pagesToRead,
+} from '../../../../engine/query/memory/page-match.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
@@ -30,6 +35,8 @@ const columns = [
   column('gene', 'string'),
   listOf(column('effects', 'string')),
   column('note', 'string'),
+  column('id', 'string'),
+  listOf(column('ids', 'string')),
 ];
 
 function rowsOf(random: Random): TestRow[] {
@@ -51,6 +58,8 @@ function rowsOf(random: Random): TestRow[] {
       gene: random.chance(0.1) ? null : `Gene${Math.floor(i / 500)}`,
       effects: random.list(random.below(3), () => `effect-${random.below(5)}`),
       note: filler,
+      id: maybe(`rs${random.below(1_000_000_000)}`),
+      ids: random.list(random.below(3), () => `ENS${random.below(1_000_000_000)}`),
     };
   });
 }
@@ -123,6 +132,57 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     // The whole way of a query, whose columns are in no cache.
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(answer.total).toBe(expected.length);
+  });
+
+  /** How many filters were asked, and the answer of the whole way. */
+  const lookedUp = async (filters: unknown) => {
+    const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
+    const paged = pageQuery(asked.predicate, columns)!;
+    let filtersRead = 0;
+    const groups = groupsToRead(file, paged, (chunk) => {
+      filtersRead++;
+      return file.filter(chunk);
+    });
+    const isMatch = filterTest(filters, columns);
+    const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
+    expect(total).toBe(rows.filter(isMatch).length);
+    return { filtersRead, groups: groups.length, total };
+  };
+
+  test('strings in no order are looked up in bloom filters', async () => {
+    const id = rows.find((row) => row['id'] !== null)!['id'] as string;
+    const inList = (
+      rows.find((row) => (row['ids'] as string[]).length > 0)!['ids'] as string[]
+    )[0]!;
+    const found = { filtersRead: 1, groups: 1 };
+    expect(await lookedUp([['id', id]])).toMatchObject({ ...found, total: expect.any(Number) });
+    expect((await lookedUp([['id', id.toUpperCase()]])).total).toBeGreaterThan(0);
+    expect(await lookedUp([['ids__in', [inList.toLowerCase(), 'none']]])).toMatchObject(found);
+    const none = { filtersRead: 1, groups: 0, total: 0 };
+    const missing = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => lookedUp([['id', `rs-${i}`]])),
+    );
+    expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(15);
+    expect(missing.find((one) => one.groups === 0)).toEqual(none);
+    // One of two, not, an expression: what is no lookup of values decides nothing.
+    expect(
+      await lookedUp([
+        {
+          or: [
+            ['id', 'rs-1'],
+            ['depth', 150],
+          ],
+        },
+      ]),
+    ).toMatchObject({ groups: 1 });
+    expect(await lookedUp([{ not: ['id', 'rs-1'] }])).toMatchObject({ filtersRead: 0, groups: 1 });
+    expect(await lookedUp([['id__prefix', 'rs-1']])).toMatchObject({ filtersRead: 0, groups: 1 });
+    expect(
+      await lookedUp([
+        ['depth', 150],
+        ['id', 'rs-1'],
+      ]),
+    ).toMatchObject({ total: 0 });
   });
 
   test('a page has the values that the whole column has', () => {

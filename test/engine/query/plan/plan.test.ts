@@ -48,6 +48,7 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     path: `part-${i}.parquet`,
     rows,
     bytes: 1,
+    format: 2,
     checksum: '',
     columns,
     stats: statsOf(i),

@@ -2,7 +2,6 @@ import type {
   MemoryColumn,
   ColumnValues,
   SegmentView,
-  Dictionary,
 } from '../../../../../engine/query/memory/column.js';
 import type { FieldRef } from '../../../../../engine/query/predicate/predicate.js';
 import type { Column, Columns, Value } from '../../../../../engine/core/types.js';
@@ -10,9 +9,10 @@ import type { TestRow } from '../../dataset.js';
 import { valuesOf } from '../../naive-fields.js';
 import { moment } from '../../naive-values.js';
 import type { Random } from '../../random.js';
+import { MadeDictionary, stringsOf } from '../made-dictionary.js';
 
 /** The dictionaries of one thread: by field, shared by its segments. */
-export type Dictionaries = Map<string, { readonly strings: string[] } & Dictionary>;
+export type Dictionaries = Map<string, MadeDictionary>;
 
 /**
  * The records of a segment as columns, in one of the forms in which they may be loaded, at random: strings with the thread's
@@ -123,15 +123,12 @@ function stringsIn(
   dictionaries: Dictionaries,
 ): ColumnValues {
   if (random.chance(0.4)) {
-    const bytes = values.map((value) => Buffer.from(value));
-    const offsets = new Uint32Array(values.length + 1);
-    bytes.forEach((own, index) => (offsets[index + 1] = offsets[index]! + own.length));
-    return { kind: 'strings', bytes: Buffer.concat(bytes), offsets };
+    return stringsOf(values);
   }
   const key = JSON.stringify(path);
   let dictionary = dictionaries.get(key);
   if (!dictionary || random.chance(0.1)) {
-    dictionary = { strings: [] };
+    dictionary = new MadeDictionary();
     dictionaries.set(key, dictionary);
   }
   const { strings } = dictionary;

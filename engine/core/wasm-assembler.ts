@@ -6,13 +6,15 @@ export interface Kernel {
   readonly locals?: readonly string[];
   /** Locals of type v128; `locals` are of type i32. */
   readonly vectors?: readonly string[];
+  /** Locals of type i64. */
+  readonly longs?: readonly string[];
   /** Instructions that leave the result, an i32, on the stack. */
   readonly body: string;
 }
 
 /**
  * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
- * `opcodes`, which are those of `scan-kernels.ts`; so the kernels need neither a compiler nor a build step.
+ * `opcodes`, which are those that our kernels need; so they need neither a compiler nor a build step.
  */
 export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
   const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
@@ -33,11 +35,12 @@ export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<
   ]);
 }
 
-function code({ params, locals = [], vectors = [], body }: Kernel): number[] {
-  const names = [...params, ...locals, ...vectors];
+function code({ params, locals = [], vectors = [], longs = [], body }: Kernel): number[] {
+  const names = [...params, ...locals, ...vectors, ...longs];
   const declared = [
     [...unsigned(locals.length), i32],
     [...unsigned(vectors.length), v128],
+    [...unsigned(longs.length), i64],
   ];
   return [...unsigned(declared.length), ...declared.flat(), ...instructions(body, names), 0x0b];
 }
@@ -52,13 +55,16 @@ function instructions(body: string, names: readonly string[]): number[] {
       const opcode = opcodes[word];
       if (opcode === undefined) throw new Error(`no such instruction: ${line}`);
       if (operand === undefined) return opcode;
+      if (word === 'i32.const') return [...opcode, ...signed(BigInt.asIntN(32, BigInt(operand)))];
+      if (word === 'i64.const') return [...opcode, ...signed(BigInt.asIntN(64, BigInt(operand)))];
       const value = operand.startsWith('$') ? names.indexOf(operand.slice(1)) : Number(operand);
       if (!Number.isInteger(value) || value < 0) throw new Error(`no such operand: ${line}`);
-      return [...opcode, ...(word === 'i32.const' ? signed(value) : unsigned(value))];
+      return [...opcode, ...unsigned(value)];
     });
 }
 
 const i32 = 0x7f;
+const i64 = 0x7e;
 const v128 = 0x7b;
 const noResult = 0x40;
 
@@ -73,15 +79,32 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   'local.set': [0x21],
   'local.tee': [0x22],
   'i32.load': [0x28, 2, 0],
+  'i64.load': [0x29, 0, 0],
+  'i64.load8_u': [0x31, 0, 0],
+  'i64.load32_u': [0x35, 0, 0],
   'i32.store': [0x36, 2, 0],
   'i32.const': [0x41],
+  'i64.const': [0x42],
   'i32.eqz': [0x45],
   'i32.lt_u': [0x49],
+  'i32.gt_u': [0x4b],
+  'i32.le_u': [0x4d],
   'i32.ge_u': [0x4f],
   'i32.ctz': [0x68],
   'i32.add': [0x6a],
   'i32.sub': [0x6b],
+  'i32.mul': [0x6c],
   'i32.and': [0x71],
+  'i32.or': [0x72],
+  'i32.shl': [0x74],
+  'i32.shr_u': [0x76],
+  'i64.add': [0x7c],
+  'i64.mul': [0x7e],
+  'i64.xor': [0x85],
+  'i64.shr_u': [0x88],
+  'i64.rotl': [0x89],
+  'i32.wrap_i64': [0xa7],
+  'i64.extend_i32_u': [0xad],
   'v128.load': [0xfd, 0x00, 0, 0],
   'v128.store': [0xfd, 0x0b, 0, 0],
   'i8x16.splat': [0xfd, 0x0f],
@@ -106,8 +129,12 @@ function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }
 
-function signed(value: number): number[] {
-  return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)];
+/** A signed integer in LEB128. */
+function signed(value: bigint): number[] {
+  const low = Number(value & 127n);
+  const rest = value >> 7n;
+  const isLast = rest === (low < 64 ? 0n : -1n);
+  return isLast ? [low] : [low | 128, ...signed(rest)];
 }
 
 function ascii(text: string): number[] {

@@ -1,0 +1,246 @@
+import type { Kernel } from '../core/wasm-assembler.js';
+import { primes } from './xxhash64.js';
+
+const [p1, p2, p3, p4, p5] = primes;
+
+/** The constants by which a block's bits are chosen (parquet-format, BloomFilter.md). */
+export const salts = [
+  0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
+] as const;
+
+const lanes = ['$v1', '$v2', '$v3', '$v4'] as const;
+
+/** With a lane and an input on the stack: the new lane. */
+const mix = `
+  i64.const ${p2}
+  i64.mul
+  i64.add
+  i64.const 31
+  i64.rotl
+  i64.const ${p1}
+  i64.mul`;
+
+/** With a number of 64 bits on the stack: rotates it, multiplies it and adds to it. */
+const advance = (by: number, factor: bigint, more: bigint): string => `
+  i64.const ${by}
+  i64.rotl
+  i64.const ${factor}
+  i64.mul
+  i64.const ${more}
+  i64.add
+  local.set $hash`;
+
+/** Leaves the inner of two blocks around it unless there are so many bytes left. */
+const leaveUnless = (bytes: number): string => `
+  local.get $at
+  i32.const ${bytes}
+  i32.add
+  local.get $end
+  i32.gt_u
+  br_if 1`;
+
+const step = (bytes: number): string => `
+  local.get $at
+  i32.const ${bytes}
+  i32.add
+  local.set $at`;
+
+/** Shifts the hash, and multiplies what comes of it. */
+const scatter = (by: number, factor: bigint): string => `
+  local.get $hash
+  local.get $hash
+  i64.const ${by}
+  i64.shr_u
+  i64.xor
+  i64.const ${factor}
+  i64.mul
+  local.set $hash`;
+
+/** The hash of the strings of 32 bytes and more, up to their last incomplete 32 bytes. */
+const stripes = `
+  i64.const ${p1 + p2}
+  local.set $v1
+  i64.const ${p2}
+  local.set $v2
+  i64.const 0
+  local.set $v3
+  i64.const ${-p1}
+  local.set $v4
+  loop
+    ${lanes
+      .map(
+        (lane, i) => `
+    local.get ${lane}
+    local.get $at
+    i32.const ${8 * i}
+    i32.add
+    i64.load
+    ${mix}
+    local.set ${lane}`,
+      )
+      .join('')}
+    ${step(32)}
+    local.get $at
+    i32.const 32
+    i32.add
+    local.get $end
+    i32.le_u
+    br_if 0
+  end
+  ${[1, 7, 12, 18]
+    .map(
+      (by, i) => `
+  local.get ${lanes[i]!}
+  i64.const ${by}
+  i64.rotl
+  ${i > 0 ? 'i64.add' : ''}`,
+    )
+    .join('')}
+  local.set $hash
+  ${lanes
+    .map(
+      (lane) => `
+  local.get $hash
+  i64.const 0
+  local.get ${lane}
+  ${mix}
+  i64.xor
+  ${advance(0, p1, p4)}`,
+    )
+    .join('')}`;
+
+/** Adds strings to a split-block bloom filter of some blocks of 32 bytes; `$offsets` has one entry more than there are strings. */
+export const insertKernel: Kernel = {
+  name: 'insert',
+  params: ['strings', 'offsets', 'count', 'filter', 'blocks'],
+  locals: ['start', 'at', 'end', 'place', 'low'],
+  longs: ['hash', 'v1', 'v2', 'v3', 'v4'],
+  body: `
+    block
+      loop
+        local.get $count
+        i32.eqz
+        br_if 1
+        local.get $offsets
+        i32.load
+        local.get $strings
+        i32.add
+        local.tee $at
+        local.set $start
+        local.get $offsets
+        i32.const 4
+        i32.add
+        local.tee $offsets
+        i32.load
+        local.get $strings
+        i32.add
+        local.set $end
+        i64.const ${p5}
+        local.set $hash
+        block
+          local.get $end
+          local.get $at
+          i32.sub
+          i32.const 32
+          i32.lt_u
+          br_if 0
+          ${stripes}
+        end
+        local.get $hash
+        local.get $end
+        local.get $start
+        i32.sub
+        i64.extend_i32_u
+        i64.add
+        local.set $hash
+        block
+          loop
+            ${leaveUnless(8)}
+            local.get $hash
+            i64.const 0
+            local.get $at
+            i64.load
+            ${mix}
+            i64.xor
+            ${advance(27, p1, p4)}
+            ${step(8)}
+            br 0
+          end
+        end
+        block
+          block
+            ${leaveUnless(4)}
+            local.get $hash
+            local.get $at
+            i64.load32_u
+            i64.const ${p1}
+            i64.mul
+            i64.xor
+            ${advance(23, p2, p3)}
+            ${step(4)}
+          end
+        end
+        block
+          loop
+            ${leaveUnless(1)}
+            local.get $hash
+            local.get $at
+            i64.load8_u
+            i64.const ${p5}
+            i64.mul
+            i64.xor
+            ${advance(11, p1, 0n)}
+            ${step(1)}
+            br 0
+          end
+        end
+        ${scatter(33, p2)}
+        ${scatter(29, p3)}
+        ${scatter(32, 1n)}
+        local.get $hash           ;; the upper half chooses the block
+        i64.const 32
+        i64.shr_u
+        local.get $blocks
+        i64.extend_i32_u
+        i64.mul
+        i64.const 32
+        i64.shr_u
+        i32.wrap_i64
+        i32.const 5
+        i32.shl
+        local.get $filter
+        i32.add
+        local.set $place
+        local.get $hash           ;; the lower half chooses a bit of each of its words
+        i32.wrap_i64
+        local.set $low
+        ${salts
+          .map(
+            (salt) => `
+        local.get $place
+        local.get $place
+        i32.load
+        i32.const 1
+        local.get $low
+        i32.const ${salt}
+        i32.mul
+        i32.const 27
+        i32.shr_u
+        i32.shl
+        i32.or
+        i32.store
+        local.get $place
+        i32.const 4
+        i32.add
+        local.set $place`,
+          )
+          .join('')}
+        local.get $count
+        i32.const 1
+        i32.sub
+        local.set $count
+        br 0
+      end
+    end
+    i32.const 0`,
+};

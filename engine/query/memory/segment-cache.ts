@@ -1,0 +1,238 @@
+import type { DecodedValues } from '../../parquet/decode-values.js';
+import { packBitmap, unpackBitmap } from '../../text/bitmap.js';
+import { RecentMap } from '../../core/recent-map.js';
+import type { RowSet } from '../plan/executor.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import type { MemoryColumn, SegmentView, SelectionCache, StringHashes } from './column.js';
+import { loadElements, type LoadedElements } from './elements.js';
+import { GrowingDictionary } from './growing-dictionary.js';
+import { loadColumn, recordLevel, type RowLevel, withDoubles } from './load.js';
+import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
+import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
+import type { ShardSegment, ShardSnapshot } from './protocol.js';
+import { SegmentFile, type SegmentChunk } from './segment-file.js';
+import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
+import { stringHashes } from './string-hashes.js';
+import type { FoundTerms } from './terms.js';
+
+/** Maximum number of files whose footer is cached. */
+const maxFiles = 512;
+
+/** Estimated size of a cache entry beyond its value, in bytes. */
+const entryBytes = 256;
+
+/** What single pages of a segment are read with, through the cache. */
+export interface PageCache {
+  readonly file: SegmentFile;
+  /** Whether the whole column of a field is in memory. */
+  hasColumn(field: FieldRef): boolean;
+  /** The words of a chunk's bloom filter; undefined if it has none. */
+  readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
+  /** The values of a field in a page; undefined if the segment does not store the field. */
+  readonly column: (page: RowPage, field: FieldRef) => MemoryColumn | undefined;
+}
+
+/**
+ * Everything that a shard keeps of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters and selections
+ * within a limit of bytes, dictionaries within a quarter of it, and the footers of files. The least recently used goes first.
+ */
+export class SegmentCache {
+  /** By `keyOf` and other keys that begin with another word; `absent` where a segment has none. */
+  readonly entries: RecentMap<string, unknown>;
+  readonly #bytes: number;
+  readonly #dictionaries = new Map<string, GrowingDictionary>();
+  readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
+  /** The files that may have an open descriptor. */
+  readonly #mayBeOpen = new Set<SegmentFile>();
+
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+    this.entries = new RecentMap(bytes);
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+    this.entries.clear();
+    this.#dictionaries.clear();
+  }
+
+  /** The columns of a segment, loaded when they are first asked for; `terms` are the rows that the text index found. */
+  view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
+    const level = recordLevel(segment.rows);
+    const selections = this.#selections(segment);
+    return { ...this.#viewOf({ snapshot, segment, depth: 0, level }), terms, selections };
+  }
+
+  #selections({ path, rows }: ShardSegment): SelectionCache {
+    const keyOfCondition = (key: string): string => `selection\n${path}\n${key}`;
+    return {
+      get: (key) => {
+        const known = this.entries.get(keyOfCondition(key)) as RowSet | undefined;
+        if (known === undefined || known === 'all') return known;
+        return known.BYTES_PER_ELEMENT === 4 ? known.slice() : unpackBitmap(known as Uint8Array, rows); // prettier-ignore
+      },
+      set: (key, selection) => {
+        const kept = sendable(selection);
+        const bytes = kept === 'all' ? 0 : kept.byteLength;
+        this.entries.set(keyOfCondition(key), kept, bytes + entryBytes);
+      },
+    };
+  }
+
+  /** Access to single pages of a segment. */
+  pages(snapshot: ShardSnapshot, segment: ShardSegment): PageCache {
+    const scope: Scope = { snapshot, segment, depth: 0, level: recordLevel(segment.rows) };
+    const fileOf = (): SegmentFile => this.file(segment);
+    return {
+      get file() {
+        return fileOf();
+      },
+      hasColumn: (field) => this.entries.has(keyOf('', scope, field)),
+      filter: (chunk) => this.#filter(fileOf(), chunk),
+      column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
+    };
+  }
+
+  #filter(file: SegmentFile, chunk: SegmentChunk): Uint32Array | undefined {
+    const key = `filter\n${file.path}\n${chunk.begin}`;
+    const known = this.entries.get(key) as Uint32Array | undefined;
+    if (known !== undefined) return known;
+    const words = file.filter(chunk);
+    if (words !== undefined) this.entries.set(key, words, words.byteLength + entryBytes);
+    return words;
+  }
+
+  #pageColumn(
+    file: SegmentFile,
+    scope: Scope,
+    page: RowPage,
+    field: FieldRef,
+  ): MemoryColumn | undefined {
+    const path = physicalPath(scope.snapshot.columns, field.path);
+    const leaf = path && file.leaf(path);
+    if (leaf === undefined) return undefined;
+    const key = `${page.first}\n${keyOf('', scope, field)}`;
+    const known = this.entries.get(key) as MemoryColumn | undefined;
+    if (known !== undefined) return known;
+    const read = loadPage(file, leaf, page, this.#entries(file, leaf, page));
+    const column = field.type === 'double' ? withDoubles(read) : read;
+    this.entries.set(key, column, column.bytes + entryBytes);
+    return column;
+  }
+
+  /** The dictionary of the chunk that a page belongs to; undefined if it has none. */
+  #entries(file: SegmentFile, leaf: SegmentLeaf, { group }: RowPage): DecodedValues | undefined {
+    const chunk = group.chunks[leaf.index]!;
+    if (chunk.dictionaryOffset === undefined) return undefined;
+    const key = `entries\n${file.path}\n${chunk.dictionaryOffset}`;
+    const known = this.entries.get(key) as DecodedValues | undefined;
+    if (known !== undefined) return known;
+    const entries = dictionaryOf(file, leaf, group)!;
+    this.entries.set(key, entries, sizeOf(entries) + entryBytes);
+    return entries;
+  }
+
+  #viewOf(scope: Scope): SegmentView {
+    return {
+      rows: scope.level.rows,
+      column: (field) => this.#column(scope, field),
+      hashes: (field) => this.#hashes(scope, field),
+      elements: (list) => {
+        const found = this.#elements(scope, list);
+        if (found === undefined) return undefined;
+        const { offsets, level } = found;
+        return { offsets, view: this.#viewOf({ ...scope, depth: list.path.length, level }) };
+      },
+    };
+  }
+
+  #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
+    const key = keyOf('', scope, field);
+    const known = this.entries.get(key) as MemoryColumn | 'absent' | undefined;
+    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const column = this.#load(scope, field);
+    this.entries.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
+    return column;
+  }
+
+  #load({ snapshot, segment, level }: Scope, field: FieldRef): MemoryColumn | undefined {
+    const found = physicalPath(snapshot.columns, field.path);
+    if (found === undefined) return undefined;
+    const dictionary = this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+    const column = loadColumn(this.file(segment), found, dictionary, level);
+    return column && field.type === 'double' ? withDoubles(column) : column;
+  }
+
+  #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
+    const key = keyOf('[]', scope, list);
+    const known = this.entries.get(key) as LoadedElements | 'absent' | undefined;
+    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const path = physicalPath(scope.snapshot.columns, list.path);
+    const found = path && loadElements(this.file(scope.segment), path, scope.level);
+    this.entries.set(key, found ?? 'absent', (found?.offsets.byteLength ?? 0) + entryBytes);
+    return found;
+  }
+
+  /**
+   * Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every column
+   * that uses them.
+   */
+  #dictionary(key: string): GrowingDictionary {
+    let bytes = 0;
+    for (const each of this.#dictionaries.values()) bytes += each.bytes;
+    if (bytes > this.#bytes / 4) {
+      this.#dictionaries.clear();
+      this.entries.clear();
+    }
+    const known = this.#dictionaries.get(key) ?? new GrowingDictionary();
+    this.#dictionaries.set(key, known);
+    return known;
+  }
+
+  #hashes(scope: Scope, field: FieldRef): StringHashes | undefined {
+    const key = keyOf('#', scope, field);
+    const known = this.entries.get(key) as StringHashes | undefined;
+    if (known !== undefined) return known;
+    const column = this.#column(scope, field);
+    if (column?.values.kind !== 'strings') return undefined;
+    const made = stringHashes(column);
+    this.entries.set(key, made, made.bytes + entryBytes);
+    return made;
+  }
+
+  /** Closes all descriptors: none stays open while other work runs. */
+  rest(): void {
+    for (const file of this.#mayBeOpen) file.rest();
+    this.#mayBeOpen.clear();
+  }
+
+  file(segment: ShardSegment): SegmentFile {
+    const known = this.#files.get(segment.path);
+    const file = known ?? new SegmentFile(segment.path);
+    this.#mayBeOpen.add(file);
+    if (known === undefined) this.#files.set(segment.path, file);
+    return file;
+  }
+}
+
+/** The rows whose columns are asked for: the records of a segment, or the elements of a list of objects in it. */
+interface Scope {
+  readonly snapshot: ShardSnapshot;
+  readonly segment: ShardSegment;
+  /** Length of the path of the list; 0 for records. */
+  readonly depth: number;
+  readonly level: RowLevel;
+}
+
+/** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
+function keyOf(what: '' | '#' | '[]', { segment, depth }: Scope, { path, type }: FieldRef): string {
+  return `${what}${depth}\n${segment.path}\n${type}\n${path.join('\n')}`;
+}
+
+/** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
+export function sendable(found: SelectionVector): RowSet {
+  const rows = settled(found);
+  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
+  return isSparse(rows) ? rows.slice() : packBitmap(rows);
+}

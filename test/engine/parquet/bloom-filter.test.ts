@@ -1,0 +1,121 @@
+import { pathToFileURL } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  bloomFilter,
+  mayContain,
+  parseBloomFilter,
+  writeBloomFilter,
+} from '../../../engine/parquet/bloom-filter.js';
+import { ByteSink } from '../../../engine/parquet/byte-sink.js';
+import { xxHash64 } from '../../../engine/parquet/xxhash64.js';
+import type { Column } from '../../../engine/core/types.js';
+import { batchOf } from '../store/random.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { encoded } from './oracles.js';
+
+/** The functions of hyparquet that its package does not export: an implementation that shares no code with ours. */
+interface Oracle {
+  xxhash64(bytes: Uint8Array): bigint;
+  sbbfInsert(words: Uint32Array, hash: bigint): void;
+  readBloomFilter(reader: { view: DataView; offset: number }): { blocks: Uint32Array } | undefined;
+}
+let oracle: Oracle;
+beforeAll(async () => {
+  const load = async (name: string): Promise<object> =>
+    (await import(pathToFileURL(`node_modules/hyparquet/src/${name}.js`).href)) as object;
+  oracle = { ...(await load('xxhash')), ...(await load('bloom')) } as Oracle;
+});
+
+/** Strings of many lengths, at odd places of their buffer. */
+function strings(lengths: readonly number[]) {
+  const next = random(seed);
+  const values = lengths.map((length) => Uint8Array.from({ length }, () => Math.floor(next() * 256))); // prettier-ignore
+  const before = Math.floor(next() * 7);
+  const bytes = Buffer.concat([Buffer.alloc(before), ...values]);
+  const offsets = new Int32Array(values.length + 1);
+  offsets[0] = before;
+  values.forEach((value, i) => (offsets[i + 1] = offsets[i]! + value.length));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return {
+    values,
+    strings: { kind: 'strings', count: values.length, bytes, view, offsets } as const,
+  };
+}
+
+describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
+  test('hash like the reference implementation', () => {
+    // Vectors of xxHash itself (xxhsum -H64).
+    for (const [text, hash] of [
+      ['', 0xef46db3751d8e999n],
+      ['a', 0xd24ec4f1a98c6e5bn],
+      ['abc', 0x44bc2cf5ad770999n],
+    ] as const)
+      expect(xxHash64(Buffer.from(text))).toBe(hash);
+    for (const value of strings(Array.from({ length: 200 }, (_, i) => i)).values)
+      expect(xxHash64(value)).toBe(oracle.xxhash64(value));
+  });
+
+  test('have the bits that another implementation sets, and find every string', () => {
+    const { values, strings: all } = strings(Array.from({ length: 70_000 }, (_, i) => (i % 997 === 0 ? 3_000 : i % 90))); // prettier-ignore
+    const filter = bloomFilter(all)!;
+    const words = new Uint32Array(filter.buffer);
+    const expected = new Uint32Array(words.length);
+    for (const value of values) oracle.sbbfInsert(expected, oracle.xxhash64(value));
+    expect(Buffer.compare(filter, Buffer.from(expected.buffer))).toBe(0);
+    expect(values.every((value) => mayContain(words, xxHash64(value)))).toBe(true);
+    let hits = 0;
+    for (let i = 0; i < 20_000; i++) if (mayContain(words, xxHash64(Buffer.from(`none ${i}`)))) hits++; // prettier-ignore
+    expect(hits / 20_000).toBeLessThan(0.02);
+    const sink = new ByteSink(64);
+    writeBloomFilter(sink, filter);
+    const written = sink.written().slice();
+    sink.release();
+    expect(parseBloomFilter(written)).toEqual(words);
+    expect(oracle.readBloomFilter({ view: new DataView(written.buffer), offset: 0 })?.blocks).toEqual(words); // prettier-ignore
+    expect(parseBloomFilter(Uint8Array.from([...written].toSpliced(1, 1, 99)))).toBeUndefined();
+  });
+
+  test('are made for strings in no order, and used by DuckDB', async () => {
+    const next = random(seed + 1);
+    const rows = 100_000;
+    const id = (): string => `rs${Math.floor(next() * 1e9)}`;
+    const column = (name: string, isList = false): Column => ({ name, physical: name, type: 'string', isList }); // prettier-ignore
+    const columns = [column('id'), column('ids', true), column('place'), column('gene'), column('note')]; // prettier-ignore
+    const of = <T>(value: (i: number) => T): T[] =>
+      Array.from({ length: rows }, (_, i) => value(i));
+    const ids = of((i) => (i % 10 === 0 ? null : id()));
+    const values = [
+      ids,
+      of((i) => Array.from({ length: i % 3 }, id)),
+      of((i) => `GRCh38-1-${1_000_000 + 3 * i}-A-${i % 2 === 0 ? 'C' : 'T'}`),
+      of((i) => `${i % 300}G`),
+      of(() => `${id()} ${'x'.repeat(200)}`),
+    ];
+    const folder = await mkdtemp(join(tmpdir(), 'strandlake-bloom-'));
+    const duckdb = await DuckDBInstance.create();
+    try {
+      const path = join(folder, 'a.parquet');
+      await writeFile(path, encoded(columns, [batchOf(columns, values, rows, 1n)]));
+      const connection = await duckdb.connect();
+      const ask = async (sql: string): Promise<readonly unknown[][]> =>
+        (await connection.runAndReadAll(sql)).getRows() as unknown[][];
+      const filtered = await ask(`SELECT path_in_schema FROM parquet_metadata('${path}') WHERE bloom_filter_length > 0`); // prettier-ignore
+      expect(filtered.flat()).toEqual(['id', 'ids, list, element']);
+      const excludes = async (value: string): Promise<unknown> =>
+        (await ask(`SELECT bool_and(bloom_filter_excludes) FROM parquet_bloom_probe('${path}', 'id', '${value}')`))[0]![0]; // prettier-ignore
+      for (const value of ids.slice(0, 60).filter((one) => one !== null))
+        expect(await excludes(value)).toBe(false);
+      let excluded = 0;
+      for (let i = 0; i < 60; i++) if ((await excludes(`none ${i}`)) === true) excluded++;
+      expect(excluded).toBeGreaterThan(50);
+    } finally {
+      duckdb.closeSync();
+      await rm(folder, { recursive: true });
+    }
+  });
+});

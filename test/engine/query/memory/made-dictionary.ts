@@ -1,0 +1,21 @@
+import type { Dictionary, Strings } from '../../../../engine/query/memory/column.js';
+
+/** A dictionary that a test adds to. */
+export class MadeDictionary implements Dictionary {
+  readonly strings: string[];
+
+  constructor(strings: readonly string[] = []) {
+    this.strings = [...strings];
+  }
+
+  get utf8(): Strings {
+    return stringsOf(this.strings);
+  }
+}
+
+/** Strings as a column holds them. */
+export function stringsOf(strings: readonly string[]): Strings {
+  const offsets = new Uint32Array(strings.length + 1);
+  strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
+  return { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets };
+}
