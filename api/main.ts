@@ -13,6 +13,7 @@ import { createScheduler } from '../scheduler/queue/scheduler.js';
 import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { logLine, stderrSink } from './http/log.js';
+import { keepHotColumns, loadHotColumns, warm } from './warm.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, receives
@@ -51,9 +52,11 @@ async function serve(config: Config): Promise<() => Promise<void>> {
           steps: steps.map(stepText).join('; '),
         }),
       );
+    const hot = await loadHotColumns(data);
     const queryEngine = await openQueryEngine({
       ...(config.log === 'debug' && { trace }),
       quarantine,
+      hot,
       ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
       connections,
       dataFolder: data.root,
@@ -73,6 +76,14 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     await scheduler.start();
     const { port } = await app.listen(config.port, config.host);
     process.send?.({ type: 'listening', port });
+    const warming = new AbortController();
+    const warmed = warm(context, hot.list, warming.signal, report);
+    const saveHotColumns = keepHotColumns(data, hot);
+    closers.push(async () => {
+      warming.abort();
+      await warmed;
+      await saveHotColumns();
+    });
     return close;
   } catch (error) {
     await close();

@@ -23,6 +23,10 @@ export class DataFolder {
   get signingKey(): string {
     return this.path('keys', 'signing.key');
   }
+  /** The columns that queries used lately. */
+  get hotColumns(): string {
+    return this.path('hot-columns.json');
+  }
   /** The folder with all datasets: the only one that the query engine may read. */
   get datasets(): string {
     return this.path('datasets');

@@ -3,6 +3,8 @@ export interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;
+  /** It runs only while there is no other task. */
+  readonly isIdle?: boolean;
 }
 
 /** Carries out work to its end, without interruption. */
@@ -35,7 +37,9 @@ export class CooperativeScheduler {
   }
 
   #run(): void {
-    for (const [id, { work, done, failed }] of this.#open) {
+    const isBusy = [...this.#open.values()].some(({ isIdle }) => !isIdle);
+    for (const [id, { work, done, failed, isIdle }] of this.#open) {
+      if (isIdle && isBusy) continue;
       try {
         const until = performance.now() + timeSliceMs;
         let step = work.next();

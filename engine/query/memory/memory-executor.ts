@@ -9,7 +9,7 @@ import type {
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { namingDataset, timeSliceOf, type RunOptions } from '../plan/limits.js';
-import { and, type Predicate } from '../predicate/predicate.js';
+import { and, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
 import { facetJson } from './facets/facet-json.js';
@@ -61,6 +61,8 @@ export interface MemoryExecutor extends Executor {
     projection: readonly Projected[],
     options: RunOptions,
   ): Promise<readonly string[] | Unsupported>;
+  /** Loads the columns of these fields while nothing else is to do, as long as the cache has room. */
+  warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,6 +89,11 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
     records: (snapshot, rows, projection, options) =>
       namingDataset(snapshot, () => records(shards, snapshot, rows, projection, options)),
+    async warm(snapshot, fields, options) {
+      const { key, shardOf } = await shards.know(snapshot);
+      const query = { snapshot: key, fields };
+      await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
+    },
     close: () => shards.close(),
   };
 }

@@ -1,6 +1,6 @@
 import type { Facet } from '../request/facets.js';
 import type { SegmentRows } from '../plan/executor.js';
-import type { Predicate } from '../predicate/predicate.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
@@ -78,6 +78,13 @@ export interface ShardAnswer {
   readonly ranked: readonly RankedRow[];
 }
 
+/** Columns to load while nothing is asked. */
+export interface ShardLoad {
+  readonly snapshot: number;
+  /** The first ones are loaded first. */
+  readonly fields: readonly FieldRef[];
+}
+
 /** Records of one segment to render. */
 export interface ShardRecords {
   readonly segment: number;
@@ -97,6 +104,7 @@ export type ToShard =
   | { readonly kind: 'forget-projection'; readonly key: number }
   | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
   | { readonly kind: 'count'; readonly id: number; readonly query: ShardCount }
+  | { readonly kind: 'load'; readonly id: number; readonly query: ShardLoad }
   | {
       readonly kind: 'records';
       readonly id: number;
@@ -114,6 +122,8 @@ export type FromShard =
   | { readonly selected: ShardAnswer }
   /** In the order of the predicates. */
   | { readonly counts: Float64Array }
+  /** The number of columns that are in memory now. */
+  | { readonly loaded: number }
   /** JSON texts, in the order in which the message lists the rows. */
   | { readonly records: readonly string[] }
   /** The data, or a thread that was replaced, prevent the memory executor from answering. */

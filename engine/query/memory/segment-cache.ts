@@ -50,6 +50,11 @@ export class SegmentCache {
     this.entries = new RecentMap(bytes);
   }
 
+  /** False if one more column may evict another. */
+  get hasRoom(): boolean {
+    return this.entries.size < this.#bytes * 0.8;
+  }
+
   close(): void {
     for (const file of this.#files.values()) file.close();
     this.#files.clear();

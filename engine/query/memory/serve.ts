@@ -15,10 +15,11 @@ export function serveShard(cacheBytes: number): {
     id: number,
     work: Generator<void, T | Unsupported>,
     reply: (result: T) => FromShard,
+    isIdle = false,
   ): Promise<FromShard> => {
     try {
       const result = await new Promise<T | Unsupported>((done, failed) =>
-        tasks.add(id, { work, done, failed }),
+        tasks.add(id, { work, done, failed, isIdle }),
       );
       return isUnsupported(result) ? result : reply(result);
     } catch (error) {
@@ -49,6 +50,8 @@ export function serveShard(cacheBytes: number): {
           return inTurns(message.id, shard.select(message.query), (selected) => ({ selected }));
         case 'count':
           return inTurns(message.id, shard.count(message.query), (counts) => ({ counts }));
+        case 'load':
+          return inTurns(message.id, shard.load(message.query), (loaded) => ({ loaded }), true);
         case 'records': {
           const { id, snapshot, records: asked, projection } = message;
           const work = shard.records(snapshot, asked, projection);

@@ -19,6 +19,7 @@ import { TopRows } from './top-rows.js';
 import type {
   ShardAnswer,
   ShardCount,
+  ShardLoad,
   ShardQuery,
   ShardRecords,
   ShardSegment,
@@ -135,6 +136,23 @@ export class Shard {
       this.#cache.rest();
     }
     return counts;
+  }
+
+  /** Loads columns into the part of the cache that is free; returns how many of them are in memory then. */
+  *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
+    const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) return forgotten;
+    let loaded = 0;
+    for (const field of fields) {
+      for (const segment of snapshot.segments) {
+        if (!this.#cache.hasRoom) return loaded;
+        this.#cache.view(snapshot, segment).column(field);
+        loaded++;
+        this.#cache.rest();
+        yield;
+      }
+    }
+    return loaded;
   }
 
   /** Carries out the evaluation of a condition, with no descriptor open where it yields. */

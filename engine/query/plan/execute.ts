@@ -57,6 +57,8 @@ export async function execute(
   };
   const planned = plan(request, snapshot, available);
   engine.trace?.(planned, snapshot, request.predicate);
+  for (const { executor, step, columns } of planned.steps)
+    if (executor === 'memory' && step !== 'read') engine.hot?.note(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
   const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {

@@ -1,3 +1,4 @@
+import type { HotColumns } from '../memory/hot-columns.js';
 import type { MemoryExecutor } from '../memory/memory-executor.js';
 import { openSqlEngine, type SqlEngine, type SqlEngineOptions } from '../sql/sql-engine.js';
 import { SqlExecutor } from '../sql/sql-executor.js';
@@ -13,6 +14,8 @@ export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
   readonly trace: PlanTrace | undefined;
+  /** Is told which columns in memory queries use. */
+  readonly hot: HotColumns | undefined;
   close(): Promise<void>;
 }
 
@@ -21,6 +24,7 @@ export interface QueryEngineOptions {
   /** Columns in memory; closed with the engine. */
   readonly memory?: MemoryExecutor;
   readonly trace?: PlanTrace;
+  readonly hot?: HotColumns;
 }
 
 /** Opens a query engine on an embedded DuckDB. */
@@ -33,12 +37,13 @@ export async function openQueryEngine(
 /** A query engine on any SQL engine. */
 export function queryEngine(
   sql: SqlEngine,
-  { memory, trace }: QueryEngineOptions = {},
+  { memory, trace, hot }: QueryEngineOptions = {},
 ): QueryEngine {
   return {
     sql: new SqlExecutor(sql),
     memory,
     trace,
+    hot,
     close: async () => {
       await memory?.close();
       await sql.close();

@@ -1,0 +1,74 @@
+import type { Catalog } from '../engine/catalog/catalog.js';
+import { replaceFile } from '../engine/core/atomic-files.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { AppError } from '../engine/core/errors.js';
+import { readFile } from '../engine/core/files.js';
+import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
+import type { QueryEngine } from '../engine/query/plan/query-engine.js';
+import { runQuery } from '../engine/query/plan/query.js';
+import { fieldRef, indexFields } from '../engine/query/request/fields.js';
+import { parseQuery } from '../engine/query/request/request.js';
+import type { Store } from '../engine/store/store.js';
+import { visibleData } from '../scheduler/jobs/visible-data.js';
+
+/*
+ * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
+ * the first page of the datasets that were used last, and loads the columns that their queries used.
+ */
+
+interface Warming {
+  readonly catalog: Catalog;
+  readonly store: Store;
+  readonly queryEngine: QueryEngine;
+}
+
+/** Warms the datasets one after the other, or without any the newest dataset; `report` takes what went wrong. */
+export async function warm(
+  { catalog, store, queryEngine }: Warming,
+  hot: readonly HotDataset[],
+  signal: AbortSignal,
+  report: (message: string) => void,
+): Promise<void> {
+  const existing = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
+  const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
+  for (const { dataset, fields: names } of hot.length > 0 ? hot : newest) {
+    if (signal.aborted) return;
+    if (!existing.has(dataset)) continue;
+    try {
+      const { snapshot, fields } = await visibleData(catalog, store, dataset);
+      const index = indexFields(fields);
+      await runQuery(queryEngine, snapshot, fields, parseQuery({ limit: 100 }, fields), { signal });
+      const columns = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
+      await queryEngine.memory?.warm(snapshot, columns, { signal, timeoutMs: warmingMs });
+    } catch (error) {
+      const isExpected =
+        error instanceof AppError && ['canceled', 'not-found'].includes(error.code);
+      if (!isExpected) report(`dataset ${dataset} was not warmed: ${String(error)}`);
+    }
+  }
+}
+
+/** Loading the columns of one dataset takes at most this long. */
+const warmingMs = 600_000;
+
+/** The hot columns that the last server left; none without a file that can be read. */
+export async function loadHotColumns(data: DataFolder): Promise<HotColumns> {
+  const bytes = await readFile(data.hotColumns).catch(() => new Uint8Array());
+  return HotColumns.parse(bytes);
+}
+
+/** How often hot columns are saved if there are new ones. */
+const saveMs = 60_000;
+
+/** Saves the hot columns from time to time; returns a function that does it a last time. Failures cost nothing but warmth. */
+export function keepHotColumns(data: DataFolder, hot: HotColumns): () => Promise<void> {
+  const save = async (): Promise<void> => {
+    const bytes = hot.changed();
+    if (bytes) await replaceFile(data.hotColumns, bytes).catch(() => undefined);
+  };
+  const timer = setInterval(() => void save(), saveMs).unref();
+  return async () => {
+    clearInterval(timer);
+    await save();
+  };
+}

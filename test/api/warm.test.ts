@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { HotColumns } from '../../engine/query/memory/hot-columns.js';
+import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
+import { spillFolder } from '../../scheduler/worker/messages.js';
+import { keepHotColumns, loadHotColumns, warm } from '../../api/warm.js';
+import { startLab } from './lab.js';
+import { idOf } from './server.js';
+
+const { server, ann, vaultId } = await startLab();
+const datasets: number[] = [];
+let queryEngine: QueryEngine;
+const loaded: (readonly [dataset: number, fields: readonly string[]])[] = [];
+const reports: string[] = [];
+beforeAll(async () => {
+  for (const name of ['first', 'second']) {
+    const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+    const data_records = [{ gene: 'TTN', info: { AF: 0.5 } }];
+    await ann.post('/v2/dataset_imports', { dataset_id: id, data_records });
+    datasets.push(id);
+  }
+  const memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
+  queryEngine = await openQueryEngine({
+    memory: {
+      ...memory,
+      async warm({ datasetId }, fields) {
+        loaded.push([datasetId, fields.map(({ name }) => name)]);
+      },
+    },
+    dataFolder: server.data.root,
+    memoryMb: 64,
+    threads: 1,
+    spillFolder: spillFolder(server.data, process.pid),
+    spillMb: 64,
+  });
+});
+afterAll(() => queryEngine.close());
+
+async function warmed(hot: Parameters<typeof warm>[1], signal = new AbortController().signal) {
+  const { catalog, store } = server;
+  loaded.length = 0;
+  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message));
+  return loaded;
+}
+
+test('the datasets used last are warmed, with the columns used last first; what is gone is passed over', async () => {
+  const [first, second] = datasets as [number, number];
+  const hot = [
+    { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
+    { dataset: 123, fields: ['gene'] },
+    { dataset: first, fields: [] },
+  ];
+  expect(await warmed(hot)).toEqual([
+    [second, ['info.AF', 'gene']],
+    [first, []],
+  ]);
+  expect(reports).toEqual([]);
+});
+
+test('without any, the newest dataset is', async () => {
+  expect(await warmed([])).toEqual([[datasets[1], []]]);
+});
+
+test('warming ends with the server', async () => {
+  expect(await warmed([], AbortSignal.abort())).toEqual([]);
+});
+
+test('hot columns are kept in the data folder, and a file that is none is ignored', async () => {
+  const { data } = server;
+  expect((await loadHotColumns(data)).list).toEqual([]);
+  const hot = new HotColumns();
+  hot.note(1, ['gene']);
+  await keepHotColumns(data, hot)();
+  expect((await loadHotColumns(data)).list).toEqual([{ dataset: 1, fields: ['gene'] }]);
+  await writeFile(data.hotColumns, 'x');
+  expect((await loadHotColumns(data)).list).toEqual([]);
+});

@@ -1,0 +1,121 @@
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { CooperativeScheduler } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { HotColumns } from '../../../../engine/query/memory/hot-columns.js';
+import {
+  openMemoryExecutor,
+  type MemoryExecutor,
+} from '../../../../engine/query/memory/memory-executor.js';
+import { queryEngine } from '../../../../engine/query/plan/query-engine.js';
+import { runQuery } from '../../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../../engine/query/request/request.js';
+import { column, openBench, type Bench, type Dataset } from '../dataset.js';
+
+describe('hot columns', () => {
+  test('are listed by last use, and survive being written and read', () => {
+    const hot = new HotColumns();
+    expect(hot.changed()).toBeUndefined();
+    hot.note(1, ['a', 'b']);
+    hot.note(2, ['c']);
+    hot.note(1, ['a']);
+    expect(hot.list).toEqual([
+      { dataset: 1, fields: ['b', 'a'] },
+      { dataset: 2, fields: ['c'] },
+    ]);
+    const bytes = hot.changed()!;
+    expect(hot.changed()).toBeUndefined();
+    hot.note(2, ['c']);
+    expect(hot.changed()).toBeUndefined();
+    const read = HotColumns.parse(bytes);
+    expect(read.list).toEqual([
+      { dataset: 1, fields: ['b', 'a'] },
+      { dataset: 2, fields: ['c'] },
+    ]);
+    expect(read.changed()).toBeUndefined();
+  });
+
+  test('are few, however many fields are asked for', () => {
+    const hot = new HotColumns();
+    for (let dataset = 0; dataset < 100; dataset++)
+      hot.note(
+        dataset,
+        Array.from({ length: 1_000 }, (_, i) => `f${i}`),
+      );
+    expect(hot.list).toHaveLength(32);
+    expect(hot.list[0]!.fields).toHaveLength(256);
+    expect(hot.list[0]!.fields.at(-1)).toBe('f999');
+  });
+
+  test.each(['', '{', 'null', '{}', '[1, null, {"dataset": "1", "fields": []}, {"dataset": 1}]'])(
+    'a file with %j is one without hot columns',
+    (text) => expect(HotColumns.parse(Buffer.from(text)).list).toEqual([]),
+  );
+});
+
+describe('warming', () => {
+  let bench: Bench;
+  let dataset: Dataset;
+  let memory: MemoryExecutor;
+  const hot = new HotColumns();
+  const gene = { name: 'gene', path: ['gene'], type: 'string' } as const;
+  beforeEach(async () => {
+    bench = await openBench();
+    const columns = [column('gene', 'string'), column('depth', 'integer')];
+    const rows = Array.from({ length: 300 }, (_, i) => ({ gene: `G${i % 3}`, depth: i }));
+    dataset = await bench.dataset(columns, [rows, rows]);
+    memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
+  });
+  afterEach(async () => {
+    await memory.close();
+    await bench.close();
+  });
+
+  const count = async (filters: unknown): Promise<number> => {
+    const { snapshot, fields } = dataset;
+    const engine = { ...queryEngine(bench.engine.sql.engine, { memory, hot }) };
+    return (await runQuery(engine, snapshot, fields, parseQuery({ filters, limit: 0 }, fields))).total; // prettier-ignore
+  };
+
+  test('loads columns, so that a query reads no file', async () => {
+    await memory.warm(dataset.snapshot, [gene], {});
+    for (const file of dataset.snapshot.files.slice(1)) await rm(file);
+    expect(await count([['gene', 'G1']])).toBe(200);
+    await expect(count([['depth__gt', 3]])).rejects.toThrow();
+    expect(hot.list).toEqual([{ dataset: dataset.snapshot.datasetId, fields: ['gene', 'depth'] }]);
+  });
+
+  test('passes over fields that the segments do not store', async () => {
+    const other = { name: 'other', path: ['other'], type: 'string' } as const;
+    await memory.warm(dataset.snapshot, [other, gene], {});
+    expect(await count([['gene', 'G1']])).toBe(200);
+  });
+
+  test('stops with its signal', async () => {
+    const signal = AbortSignal.abort();
+    await expect(memory.warm(dataset.snapshot, [gene], { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
+  });
+});
+
+test('an idle task runs while there is no other', async () => {
+  const scheduler = new CooperativeScheduler();
+  const done: string[] = [];
+  const steps = (count: number) =>
+    (function* () {
+      for (let i = 0; i < count; i++) {
+        const until = performance.now() + 5; // longer than a time slice
+        while (performance.now() < until);
+        yield;
+      }
+    })();
+  const add = (id: number, name: string, count: number, isIdle = false): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const finished = (): void => {
+        done.push(name);
+        resolve();
+      };
+      scheduler.add(id, { work: steps(count), done: finished, failed: reject, isIdle });
+    });
+  const idle = add(1, 'idle', 2, true);
+  await Promise.all([add(2, 'long', 6), add(3, 'short', 3), idle]);
+  expect(done).toEqual(['short', 'long', 'idle']);
+});
