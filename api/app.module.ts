@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
@@ -10,7 +11,7 @@ import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { OpenapiDocument } from './http/openapi.js';
 import { AppContext, type AppServices } from './http/app-context.js';
-import { createAdapter } from './http/server.js';
+import { createAdapter, installCompression } from './http/server.js';
 
 /** The only Nest module: all controllers, the guard and the error filter. */
 @Module({})
@@ -54,6 +55,7 @@ export async function createApp(services: AppServices): Promise<App> {
     admit: (request) => authenticator.admit(request),
     logsRequests: ['info', 'debug'].includes(context.config.log),
   });
+  await installCompression(adapter.getInstance<FastifyInstance>());
   const module = AppModule.with(context, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:zlib';
+import fastifyCompress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { installBodyParsers, uploadPrefix } from './body.js';
@@ -48,6 +50,27 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
   limitSockets(fastify, limits.socketsPerAddress);
   return adapter;
+}
+
+/** Shorter answers, such as the record of a lookup, are sent as they are, bytes. */
+const leastCompressed = 4096;
+
+/**
+ * Lets replies compress what they send, as the client's `Accept-Encoding` wishes (RFC 9110, 12.5.3): at the fastest level, because the
+ * processor would work longer than a network waits.
+ */
+export async function installCompression(fastify: FastifyInstance): Promise<void> {
+  await fastify.register(fastifyCompress, {
+    // Not by a hook for all answers: it would compress downloads, too (threat D9).
+    globalCompression: false,
+    // Bodies of requests are not decompressed: a few bytes could become gigabytes (threat W1).
+    globalDecompression: false,
+    encodings: ['zstd', 'br', 'gzip', 'deflate'],
+    threshold: leastCompressed,
+    customTypes: /./,
+    zlibOptions: { level: constants.Z_BEST_SPEED },
+    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
+  });
 }
 
 function installHooks(fastify: FastifyInstance, options: ServerOptions): void {

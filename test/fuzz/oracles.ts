@@ -236,7 +236,7 @@ function featureOracle(
   if (error !== null || params['comment'] !== undefined) return;
   const want: (readonly (number | null)[])[] = [];
   for (const line of text.split(/\r\n|\n|\r/)) {
-    if (reader === 'gff3' && /^(?:>|##FASTA)/.test(line)) break;
+    if (reader === 'gff3' && /^(?:>|##\s*FASTA\s*$)/i.test(line)) break;
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, , , start, end] = line.split('\t');
     want.push([numberIn(start), numberIn(end)]);

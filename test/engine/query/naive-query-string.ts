@@ -98,7 +98,7 @@ function isLike(value: string, pattern: string): boolean {
   const chars = [...folded(value)];
   const wanted = [...folded(pattern)];
   const isWord = (char: string | undefined): boolean =>
-    char !== undefined && /[\p{L}\p{M}\p{N}_]/u.test(char);
+    char !== undefined && /[\p{L}\p{M}\p{N}]/u.test(char);
   const matches = (from: number, to: number, any: (char: string) => boolean): boolean => {
     const reach = (i: number, k: number): boolean => {
       if (k === wanted.length) return i === to;

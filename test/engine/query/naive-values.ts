@@ -115,10 +115,10 @@ export function folded(text: string): string {
   }).join('');
 }
 
-/** The words of a text: letters, marks and digits of every script, and `_`. */
+/** The words of a text: letters, marks and digits of every script. */
 export function wordsOf(text: string): string[] {
   return folded(text)
-    .split(/[^\p{L}\p{M}\p{N}_]+/u)
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '');
 }
 

@@ -1,0 +1,95 @@
+import { request } from 'node:http';
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf } from '../server.js';
+
+const { server, ann, vaultId } = await startLab();
+let datasetId: number;
+let downloadUrl: string;
+const records = Array.from({ length: 300 }, (_, n) => ({ n, gene: `GENE${n % 7}` }));
+beforeAll(async () => {
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, data_records: records });
+  const text = JSON.stringify(records);
+  const file = { vault_id: vaultId, object_type: 'file', filename: 'a.json', size: text.length };
+  const object = await ann.post('/v2/objects', file);
+  await fetch(String(object.json['upload_url']), { method: 'PUT', body: text });
+  const download = await ann.get(`/v2/objects/${idOf(object)}/download`);
+  downloadUrl = String(download.json['download_url']);
+});
+
+interface RawAnswer {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** The answer as it is on the wire. */
+function ask(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const own = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, server.url), { method, headers: { ...own, ...headers } }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }));
+    });
+    sent.on('error', reject);
+    sent.end(body && JSON.stringify(body));
+  });
+} // prettier-ignore
+
+const page = (headers: Record<string, string>, limit = 300): Promise<RawAnswer> =>
+  ask(`/v2/datasets/${datasetId}/data`, { Authorization: `Bearer ${ann.token}`, ...headers }, { limit }); // prettier-ignore
+
+describe('an answer', () => {
+  const plain = (): Promise<RawAnswer> => page({});
+  const withoutTime = (body: Buffer): string => body.toString().replace(/"took":\d+/, '');
+
+  test.each([
+    ['gzip', 'gzip', gunzipSync],
+    ['br', 'br', brotliDecompressSync],
+    ['deflate', 'deflate', inflateSync],
+    ['gzip, deflate', 'gzip', gunzipSync],
+    ['gzip, deflate, br, zstd', 'zstd', zstdDecompressSync],
+    ['gzip;q=1.0, br;q=0.2', 'gzip', gunzipSync],
+  ])('is compressed for Accept-Encoding: %s', async (accepted, encoding, decompress) => {
+    const { headers, body, status } = await page({ 'Accept-Encoding': accepted });
+    expect([status, headers['content-encoding']]).toEqual([200, encoding]);
+    expect(headers['vary']).toMatch(/accept-encoding/i);
+    expect(headers['content-type']).toBe('application/json');
+    const whole = await plain();
+    expect(withoutTime(decompress(body))).toBe(withoutTime(whole.body));
+    expect(body.length).toBeLessThan(whole.body.length / 3);
+  });
+
+  test.each(['identity', 'gzip;q=0', 'compress', ''])('is not, for %j', async (accepted) => {
+    const { headers, body } = await page({ 'Accept-Encoding': accepted });
+    expect(headers['content-encoding']).toBeUndefined();
+    expect(withoutTime(body)).toBe(withoutTime((await plain()).body));
+  });
+
+  test('is compressed as CSV, JSON lines and Arrow, too', async () => {
+    for (const type of ['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']) {
+      const own = await page({ Accept: type });
+      const { headers, body } = await page({ Accept: type, 'Accept-Encoding': 'gzip' });
+      expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '300']);
+      expect(gunzipSync(body).equals(own.body)).toBe(true);
+    }
+  }); // prettier-ignore
+
+  test('of a few records is sent as it is', async () => {
+    const { headers, body } = await page({ 'Accept-Encoding': 'gzip' }, 3);
+    expect(headers['content-encoding']).toBeUndefined();
+    expect(headers['content-length']).toBe(String(body.length));
+  });
+});
+
+test('a download is not compressed: its length, ranges and ETag are those of the file', async () => {
+  const whole = await ask(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
+  expect(whole.headers['content-encoding']).toBeUndefined();
+  expect(JSON.parse(whole.body.toString())).toEqual(records);
+  const part = await ask(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
+  expect([part.status, part.body.toString()]).toEqual([206, JSON.stringify(records).slice(0, 10)]);
+});
