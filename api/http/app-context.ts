@@ -16,6 +16,8 @@ export interface ServerLimits {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
+  /** Answers to clients on the same machine are compressed, too. */
+  readonly compressesLoopback: boolean;
 }
 
 /** The defaults of the threat catalogue (A9, W2). */
@@ -25,6 +27,7 @@ export const defaultLimits: ServerLimits = {
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,
+  compressesLoopback: false,
 };
 
 /** The opened services that the HTTP front works with. */

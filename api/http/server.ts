@@ -45,6 +45,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     },
     clientErrorHandler: answerMalformedRequest,
   });
+  adapter.compressesLoopback = limits.compressesLoopback;
   const fastify = adapter.getInstance<FastifyInstance>();
   installHooks(fastify, options);
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));

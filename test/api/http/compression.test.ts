@@ -2,9 +2,9 @@ import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
-import { idOf } from '../server.js';
+import { idOf, startServer } from '../server.js';
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startLab({ limits: { compressesLoopback: true } });
 let datasetId: number;
 let downloadUrl: string;
 const records = Array.from({ length: 300 }, (_, n) => ({ n, gene: `GENE${n % 7}` }));
@@ -85,6 +85,18 @@ describe('an answer', () => {
     expect(headers['content-length']).toBe(String(body.length));
   });
 });
+
+test('an answer to a client on the same machine is not compressed', async () => {
+  const local = await startServer();
+  try {
+    const other = await local.user('ann');
+    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${other.token}` };
+    const { headers: answered, body } = await ask(new URL('/openapi.json', local.url).href, headers);
+    expect([answered['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
+  } finally {
+    await local.close();
+  }
+}); // prettier-ignore
 
 test('a download is not compressed: its length, ranges and ETag are those of the file', async () => {
   const whole = await ask(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
