@@ -3,6 +3,7 @@ import { insertKernel, salts } from './bloom-kernel.js';
 import { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
 import type { Strings } from './values.js';
+import { xxHash64 } from './xxhash64.js';
 
 /*
  * Split-block bloom filters (parquet-format, BloomFilter.md): which strings are certainly not in a column chunk. A block has eight words of
@@ -59,10 +60,21 @@ export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | un
   return filter.slice();
 }
 
+/** The halves of a string's hash, unsigned. */
+export interface FilterHash {
+  readonly high: number;
+  readonly low: number;
+}
+
+export function filterHash(text: string): FilterHash {
+  const hash = xxHash64(Buffer.from(text));
+  return { high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) };
+}
+
 /** Whether the string with this hash may be among those of a filter. `words` are the words of its blocks. */
-export function mayContain(words: Uint32Array, hash: bigint): boolean {
-  const block = Number(((hash >> 32n) * BigInt(words.length >> 3)) >> 32n) << 3;
-  const low = Number(hash & 0xffffffffn);
+export function mayContain(words: Uint32Array, { high, low }: FilterHash): boolean {
+  // The product has at most 46 bits, which a double holds.
+  const block = Math.floor((high * (words.length >> 3)) / 2 ** 32) << 3;
   return salts.every((salt, i) => (words[block + i]! >>> (Math.imul(low, salt) >>> 27)) & 1);
 }
 

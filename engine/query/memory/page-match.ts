@@ -1,5 +1,5 @@
 import type { Columns } from '../../core/types.js';
-import { mayContain as isInFilter } from '../../parquet/bloom-filter.js';
+import { mayContain as isInFilter, type FilterHash } from '../../parquet/bloom-filter.js';
 import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
@@ -66,7 +66,7 @@ export function groupsToRead(
     for (const leaf of leaves) {
       const chunk = group.chunks[leaf.index]!;
       let words: Uint32Array | undefined;
-      const mayContain = (hash: bigint): boolean => {
+      const mayContain = (hash: FilterHash): boolean => {
         words ??= filterOf(chunk);
         return words === undefined || isInFilter(words, hash);
       };

@@ -1,4 +1,5 @@
 import type { Column, Columns } from '../../core/types.js';
+import type { FilterHash } from '../../parquet/bloom-filter.js';
 import type { RowTest } from '../memory/match/row-test.js';
 import type { Statement } from '../sql/statement.js';
 import type { Cost } from './cost.js';
@@ -74,8 +75,8 @@ export interface StoredRows {
         readonly nulls: number;
         readonly min?: Statistic;
         readonly max?: Statistic;
-        /** False for the XXH64 of a string that is certainly not among the values. */
-        readonly mayContain?: (hash: bigint) => boolean;
+        /** False for the hash of a string that is certainly not among the values. */
+        readonly mayContain?: (hash: FilterHash) => boolean;
       }
     >
   >;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   bloomFilter,
+  filterHash,
   mayContain,
   parseBloomFilter,
   writeBloomFilter,
@@ -47,6 +48,8 @@ function strings(lengths: readonly number[]) {
   };
 }
 
+const halves = (hash: bigint) => ({ high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) });
+
 describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
   test('hash like the reference implementation', () => {
     // Vectors of xxHash itself (xxhsum -H64).
@@ -67,9 +70,9 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
     const expected = new Uint32Array(words.length);
     for (const value of values) oracle.sbbfInsert(expected, oracle.xxhash64(value));
     expect(Buffer.compare(filter, Buffer.from(expected.buffer))).toBe(0);
-    expect(values.every((value) => mayContain(words, xxHash64(value)))).toBe(true);
+    expect(values.every((value) => mayContain(words, halves(xxHash64(value))))).toBe(true);
     let hits = 0;
-    for (let i = 0; i < 20_000; i++) if (mayContain(words, xxHash64(Buffer.from(`none ${i}`)))) hits++; // prettier-ignore
+    for (let i = 0; i < 20_000; i++) if (mayContain(words, filterHash(`none ${i}`))) hits++; // prettier-ignore
     expect(hits / 20_000).toBeLessThan(0.02);
     const sink = new ByteSink(64);
     writeBloomFilter(sink, filter);

@@ -1,7 +1,7 @@
 import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
-import { xxHash64 } from '../../../parquet/xxhash64.js';
+import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
@@ -63,11 +63,12 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C
         ? undefined
         : (stringsTest(parts.between?.(condition, caseVariants)) ??
           boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants)));
-      let hashes: readonly bigint[] | undefined;
-      const isIn = (mayContain: (hash: bigint) => boolean): boolean => {
-        const spellings = parts.spellings?.(condition, caseVariants);
-        hashes ??= spellings?.map((each) => xxHash64(Buffer.from(each)));
-        return hashes === undefined || hashes.some(mayContain);
+      /** Null: the strings that satisfy the condition are not known. */
+      let hashes: readonly FilterHash[] | null | undefined;
+      const isIn = (mayContain: (hash: FilterHash) => boolean): boolean => {
+        if (hashes === undefined)
+          hashes = parts.spellings?.(condition, caseVariants)?.map(filterHash) ?? null;
+        return hashes === null || hashes.some(mayContain);
       };
       return (segment) => {
         const column = find(segment);
