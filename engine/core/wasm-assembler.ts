@@ -16,7 +16,7 @@ export interface Kernel {
  * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
  * `opcodes`, which are those that our kernels need; so they need neither a compiler nor a build step.
  */
-export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
+function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
   const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
   const exports = kernels.map(({ name }, i) => [...list(ascii(name)), 0, i]);
   return Uint8Array.from([
@@ -33,6 +33,21 @@ export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<
       kernels.map((kernel) => list(code(kernel))),
     ),
   ]);
+}
+
+/** The part of the global object that is used here; the standard library of TypeScript without DOM has no types for it. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
+  readonly Instance: new (module: object) => { readonly exports: unknown };
+};
+
+/** The functions and the memory of an assembled module, ready to be called; `E` has one member for each kernel. */
+export function instantiate<E>(
+  kernels: readonly Kernel[],
+  pages: number,
+): E & { readonly memory: { readonly buffer: ArrayBuffer } } {
+  const module = new WebAssembly.Module(assemble(kernels, pages));
+  return new WebAssembly.Instance(module).exports as ReturnType<typeof instantiate<E>>;
 }
 
 function code({ params, locals = [], vectors = [], longs = [], body }: Kernel): number[] {

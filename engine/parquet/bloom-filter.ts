@@ -1,4 +1,4 @@
-import { assemble } from '../core/wasm-assembler.js';
+import { instantiate } from '../core/wasm-assembler.js';
 import { insertKernel, salts } from './bloom-kernel.js';
 import { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
@@ -24,24 +24,17 @@ const offsetsAt = filterAt + mostBlocks * blockBytes;
 const stringsAt = offsetsAt + 4 * (batchStrings + 1);
 const pages = Math.ceil((stringsAt + batchBytes) / 65_536);
 
-/** The part of the global object that is used here; the standard library of TypeScript without DOM has no types for it. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-};
-
 interface Kernels {
-  readonly memory: { readonly buffer: ArrayBuffer };
   insert(strings: number, offsets: number, count: number, filter: number, blocks: number): number;
 }
 
 /** Of this thread; made with the first filter. */
-let kernels: Kernels | undefined;
+let kernels: ReturnType<typeof instantiate<Kernels>> | undefined;
 
 /** The blocks of a filter with these strings; undefined for none, or if one is too long to be looked up. */
 export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | undefined {
   if (count === 0) return undefined;
-  kernels ??= new WebAssembly.Instance(new WebAssembly.Module(assemble([insertKernel], pages))).exports as Kernels; // prettier-ignore
+  kernels ??= instantiate<Kernels>([insertKernel], pages);
   const { buffer } = kernels.memory;
   const blocks = Math.min(mostBlocks, Math.ceil((count * bitsPerValue) / (8 * blockBytes)));
   const filter = new Uint8Array(buffer, filterAt, blocks * blockBytes).fill(0);

@@ -1,5 +1,5 @@
 import { kernels } from './scan-kernels.js';
-import { assemble } from '../../engine/core/wasm-assembler.js';
+import { instantiate } from '../../engine/core/wasm-assembler.js';
 
 /*
  * Text is searched and copied 16 bytes at a time in WebAssembly. For a CSV file of 30 columns, examining each byte in JavaScript
@@ -20,12 +20,6 @@ const to = from + 4 * scanCells;
 const out = to + 4 * scanCells;
 const ends = out + scanBytes + slack;
 const pages = Math.ceil((ends + 4 * scanCells) / 65_536);
-
-/** The part of the global object that is used here; the standard library of TypeScript without DOM has no types for it. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-};
 
 /** A set of up to eight bytes to search for. */
 export class ByteSet {
@@ -65,8 +59,7 @@ export class ScanBuffer {
   readonly #set: Uint8Array;
 
   constructor() {
-    const module = new WebAssembly.Module(assemble(kernels, pages));
-    this.#exports = new WebAssembly.Instance(module).exports as Exports;
+    this.#exports = instantiate<Exports>(kernels, pages);
     const { buffer } = this.#exports.memory;
     this.bytes = new Uint8Array(buffer, text, scanBytes + slack);
     this.#set = new Uint8Array(buffer, set, 32);

@@ -85,8 +85,8 @@ function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffe
       while (at < end && separates[bytes[at]!] === 1) at++;
       if (at === from) return -1;
     }
-    for (let same = 0; same < part.length; same++, at++)
-      if (at === end || lower[bytes[at]!] !== part[same]) return -1;
+    if (!holds(bytes, at, end, part)) return -1;
+    at += part.length;
   }
   return at === end || separates[bytes[at]!] === 1 ? at : -1;
 }
