@@ -6,7 +6,7 @@ import { AppError } from '../engine/core/errors.js';
 import type { OpenedDataFolder } from './data.js';
 
 /** The rows of the catalogue that `serve` needs before it starts the server. */
-export interface Prepared {
+export interface PreparedStart {
   /** The first user, in whose name files are imported. */
   readonly user: UserRow;
   readonly personalVault: VaultRow;
@@ -26,7 +26,7 @@ const exampleVaultName = 'examples';
 export async function prepare(
   { catalog, key }: OpenedDataFolder,
   config: Config,
-): Promise<Prepared> {
+): Promise<PreparedStart> {
   return catalog.transaction(async (tx) => {
     const [known] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
     if (known) {

@@ -94,7 +94,7 @@ async function savedLogin(env: Environment): Promise<Login | undefined> {
 }
 
 /** A place in a vault. */
-export interface Place {
+export interface VaultLocation {
   readonly vaultId: number;
   /** `/runs/a`, without a slash at the end; the root is `/`. */
   readonly path: string;
@@ -109,7 +109,7 @@ export function isRemote(text: string): boolean {
 }
 
 /** Finds a place by its full path. Throws `not-found` if there is no such vault. */
-export async function placeAt(client: Client, fullPath: string): Promise<Place> {
+export async function placeAt(client: Client, fullPath: string): Promise<VaultLocation> {
   const text = /^[^/]*$/.test(fullPath) && !fullPath.endsWith(':') ? `${fullPath}:/` : fullPath;
   const query = new URLSearchParams({ full_path: text }).toString();
   const [vault] = await rowsOf(client, `/v2/vaults?${query}`);
@@ -121,18 +121,18 @@ export async function placeAt(client: Client, fullPath: string): Promise<Place> 
 }
 
 /** The folder above a place. */
-export function above(client: Client, { vaultId, path }: Place): Promise<Place> {
+export function above(client: Client, { vaultId, path }: VaultLocation): Promise<VaultLocation> {
   return placeIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
 }
 
-async function placeIn(client: Client, vaultId: number, path: string): Promise<Place> {
+async function placeIn(client: Client, vaultId: number, path: string): Promise<VaultLocation> {
   const query = new URLSearchParams({ vault_id: String(vaultId), path }).toString();
   const [object] = path === '/' ? [] : await rowsOf(client, `/v2/objects?${query}`);
   return { vaultId, path, object };
 }
 
 /** Whether a place that was given as `text` is a folder, or is to become one, rather than a file or dataset. */
-export function isFolderPlace({ path, object }: Place, text: string): boolean {
+export function isFolderPlace({ path, object }: VaultLocation, text: string): boolean {
   return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
 }
 
@@ -147,7 +147,7 @@ export async function datasetAt(client: Client, text: string): Promise<Answer> {
 /** The id of the folder at a place, created with its parents if it is missing; null for the root of the vault. */
 export async function folderAt(
   client: Client,
-  { vaultId, path, object }: Place,
+  { vaultId, path, object }: VaultLocation,
 ): Promise<number | null> {
   if (path === '/') return null;
   if (object?.['object_type'] === 'folder') return Number(object['id']);

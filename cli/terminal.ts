@@ -67,7 +67,7 @@ function printable(text: string): string {
 }
 
 /** The values of a progress line. `percent` is null if the total is unknown. */
-export interface Progress {
+export interface ProgressValues {
   readonly title: string;
   readonly percent: number | null;
   readonly records: number;
@@ -77,7 +77,7 @@ export interface Progress {
 const width = 24;
 
 /** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
-export function progressLine({ title, percent, records, perSecond }: Progress): string {
+export function progressLine({ title, percent, records, perSecond }: ProgressValues): string {
   const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
   if (percent === null) return `${title}  ${counts}`;
   const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);

@@ -1,7 +1,7 @@
 import type { NewField } from '../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../engine/core/types.js';
 import type { BatchBuilder } from '../engine/ingest/batch.js';
-import type { Encoding } from './source/utf16.js';
+import type { DeclaredEncoding } from './source/utf16.js';
 import type { ChunkStart, Splitter } from './source/splitter.js';
 
 /**
@@ -20,7 +20,7 @@ export interface Reader<P = unknown, H = unknown> {
   /** The names of its `reader_params` with their meanings, besides `reader` and `genome_build`, which all readers have. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The encoding that `reader_params` declare, for `openSource`; absent for readers of UTF-8 alone. */
-  readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => Encoding;
+  readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
   /** Parses `reader_params`; throws `invalid('reader_params', …)`. Nothing else reads the raw parameters. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   /** Reads what comes before the first record. Throws InputError for a file of another format. */

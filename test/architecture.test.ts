@@ -37,6 +37,17 @@ describe('the sources', () => {
     expect(importCircles(sources)).toEqual([]);
   });
 
+  test('give each name of a type to one type', () => {
+    const declared = new Map<string, string[]>();
+    for (const { path, text } of files)
+      for (const [, name] of text.matchAll(
+        /^(?:export )?(?:abstract )?(?:interface|type|class|(?:const )?enum) (\w+)/gm,
+      ))
+        declared.set(name!, [...(declared.get(name!) ?? []), path]);
+    expect(declared.size).toBeGreaterThan(500);
+    expect([...declared].filter(([, paths]) => paths.length > 1)).toEqual([]);
+  });
+
   test('are no small parts of a single other file', () => {
     const found = smallParts(files, sources, smallFileLines).filter(
       (path) => !smallFiles.some((exception) => exception.path.test(path)),

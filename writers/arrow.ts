@@ -1,5 +1,5 @@
 import { RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
-import { ColumnBuilder, recordBatch } from '../engine/query/results/column-builders.js';
+import { ResultColumnBuilder, recordBatch } from '../engine/query/results/column-builders.js';
 import type { Writer } from './writer.js';
 
 /**
@@ -15,7 +15,7 @@ export const arrow: Writer<Uint8Array> = {
   encode: (records) => messages(records.arrowBatch()).batch,
   async *join(parts, { projection }) {
     const empty = recordBatch(
-      projection.map(({ column }) => new ColumnBuilder(column)),
+      projection.map(({ column }) => new ResultColumnBuilder(column)),
       0,
       'own',
     );

@@ -1,10 +1,10 @@
 import { SetMetadata, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Kind } from '../../engine/catalog/access.js';
+import type { AccessKind } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { Caller, ApiRequest } from './request.js';
 
 /** The kinds of resource that the `:id` of a path may name; `engine/catalog/access.ts` has the access rule of each. */
-export type ResourceKind = Kind;
+export type ResourceKind = AccessKind;
 
 /**
  * Who may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the

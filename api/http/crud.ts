@@ -1,6 +1,6 @@
 import { Body, Controller, Query, Req, type Type } from '@nestjs/common';
 import type { Tables } from '../../engine/catalog/catalog.js';
-import type { Listed } from '../../engine/catalog/list-page.js';
+import type { Listed, Page } from '../../engine/catalog/list-page.js';
 import type { Kinds } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { notFound } from '../../engine/core/errors.js';
@@ -9,7 +9,7 @@ import { AppContext } from './app-context.js';
 import { Form } from './form.js';
 import { CreateOperation, Operation } from './operation.js';
 import type { CrudOperations } from './operation-row.js';
-import { answerList, type Page, type Query as QueryString } from './page.js';
+import { answerList, type QueryParams } from './page.js';
 import type { ApiRequest, Caller } from './request.js';
 import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
@@ -39,12 +39,12 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
   readonly declaration: DeclaredResource<Kinds[K], Context, Values>;
   table(tables: Tables): CrudTable<Kinds[K], Filter>;
   /** Reads the filter of the list from the query string. */
-  filter(query: QueryString, caller: Caller): Filter;
+  filter(query: QueryParams, caller: Caller): Filter;
   /** Lists rows by a filter that the database cannot evaluate; the table's list when absent. */
   list?(
     context: AppContext,
     caller: Caller,
-    query: QueryString,
+    query: QueryParams,
     page: Page,
   ): Promise<Listed<Kinds[K]>>;
   /** Looks up what the views of rows show besides the rows themselves. */
@@ -146,7 +146,7 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
     @Operation(operations.list)
     @Access('read')
     async list(
-      @Query() query: QueryString,
+      @Query() query: QueryParams,
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {

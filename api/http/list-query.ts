@@ -1,6 +1,6 @@
 import { invalid } from '../../engine/core/errors.js';
 import { readId, readInteger } from './form.js';
-import type { Query } from './page.js';
+import type { QueryParams } from './page.js';
 
 /*
  * Reads the filters of a list from its query string. Every value is a string; a repeated parameter means "any of"
@@ -8,32 +8,32 @@ import type { Query } from './page.js';
  */
 
 /** All values of a parameter that are not empty. */
-export function values(query: Query, name: string): readonly string[] {
+export function values(query: QueryParams, name: string): readonly string[] {
   const raw = Object.hasOwn(query, name) ? query[name] : undefined;
   const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   return list.filter((value): value is string => typeof value === 'string' && value !== '');
 }
 
 /** The last value of a parameter. */
-export function value(query: Query, ...names: readonly string[]): string | undefined {
+export function value(query: QueryParams, ...names: readonly string[]): string | undefined {
   return names.map((name) => values(query, name).at(-1)).find((found) => found !== undefined);
 }
 
 /** The ids of a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty list). */
-export function ids(query: Query, name: string): readonly number[] | undefined {
+export function ids(query: QueryParams, name: string): readonly number[] | undefined {
   const members = values(query, name).flatMap((text) => text.split(','));
   return members.length === 0 ? undefined : members.map((text) => readId(text.trim()) ?? 0);
 }
 
 /** An id, or null for the text `null`. */
-export function idOrNull(query: Query, name: string): number | null | undefined {
+export function idOrNull(query: QueryParams, name: string): number | null | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;
   return text.toLowerCase() === 'null' ? null : (readId(text) ?? 0);
 }
 
 /** A whole number. */
-export function whole(query: Query, name: string): number | undefined {
+export function whole(query: QueryParams, name: string): number | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;
   const number = readInteger(text);
@@ -43,7 +43,7 @@ export function whole(query: Query, name: string): number | undefined {
 
 /** Members of a fixed set, separated by commas or repeated; throws a 400 for any other. */
 export function anyOf<T extends string>(
-  query: Query,
+  query: QueryParams,
   name: string,
   allowed: readonly T[],
 ): readonly T[] | undefined {
@@ -58,7 +58,7 @@ export function anyOf<T extends string>(
 }
 
 /** An id; a value that is not an id becomes 0, which matches nothing. */
-export function oneId(query: Query, name: string): number | undefined {
+export function oneId(query: QueryParams, name: string): number | undefined {
   const text = value(query, name);
   return text === undefined ? undefined : (readId(text) ?? 0);
 }

@@ -1,19 +1,13 @@
-import type { Listed } from '../../engine/catalog/list-page.js';
+import type { Listed, Page } from '../../engine/catalog/list-page.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, invalid } from '../../engine/core/errors.js';
 import type { ApiRequest } from './request.js';
 
-/** The requested rows of a list. */
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
-}
-
 /** A parsed query string; the value of a repeated key is a list. */
-export type Query = Readonly<Record<string, unknown>>;
+export type QueryParams = Readonly<Record<string, unknown>>;
 
 /** Reads `limit`, `page` and `offset` (contract 3.2); `offset` wins over `page`. */
-export function readPage(query: Query, defaultLimit = 100): Page {
+export function readPage(query: QueryParams, defaultLimit = 100): Page {
   const limit = whole(query, 'limit', 1) ?? defaultLimit;
   if (limit > budgets.listLimit) {
     throw invalid(
@@ -37,7 +31,7 @@ export interface ListSource<Row> {
 /** Answers a list: reads the page that the query string asks for and wraps the views of its rows (contract 3). */
 export async function answerList<Row>(
   request: ApiRequest,
-  query: Query,
+  query: QueryParams,
   source: ListSource<Row>,
 ): Promise<ListEnvelope<object>> {
   const page = readPage(query, source.defaultLimit);
@@ -114,7 +108,7 @@ function nameOf(part: string): string {
   }
 }
 
-function whole(query: Query, name: string, least: number): number | undefined {
+function whole(query: QueryParams, name: string, least: number): number | undefined {
   const values = query[name];
   const raw: unknown = Array.isArray(values) ? values.at(-1) : values;
   if (raw === undefined || raw === null || raw === '') return undefined;

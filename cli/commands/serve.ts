@@ -5,7 +5,7 @@ import { supervise } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
 import { recordServer, runningServer, withData } from '../data.js';
-import { type Prepared, prepare, createWorkToken } from '../first-start.js';
+import { type PreparedStart, prepare, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
 import { localOrigin, threeRequests } from '../welcome.js';
@@ -75,7 +75,12 @@ async function useRunning(
   return (await importAll(config, origin, wanted, files, terminal, signal)) === 0 ? 0 : 1;
 }
 
-function announce(terminal: Terminal, config: Config, origin: string, prepared: Prepared): void {
+function announce(
+  terminal: Terminal,
+  config: Config,
+  origin: string,
+  prepared: PreparedStart,
+): void {
   terminal.out(`Strandlake is ready at ${config.publicUrl ?? origin} (data in ${config.data})`);
   terminal.out(
     prepared.firstSecret === null
@@ -91,7 +96,7 @@ function announce(terminal: Terminal, config: Config, origin: string, prepared: 
 async function importAll(
   config: Config,
   origin: string,
-  prepared: Prepared,
+  prepared: PreparedStart,
   files: readonly string[],
   terminal: Terminal,
   signal: AbortSignal,

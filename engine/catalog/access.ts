@@ -39,7 +39,7 @@ export interface Kinds {
   readonly beacon: BeaconRow;
   readonly user: UserRow;
 }
-export type Kind = keyof Kinds;
+export type AccessKind = keyof Kinds;
 
 /** The principal in the form that list filters take. */
 export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
@@ -72,7 +72,7 @@ export async function permissionOn(
  * Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if they may read but not change it or
  * their token has the scope read.
  */
-export async function require<K extends Kind>(
+export async function require<K extends AccessKind>(
   tables: Tables,
   principal: Principal,
   kind: K,
@@ -159,7 +159,7 @@ type Finder<R> = (
   id: number,
 ) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
-const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
+const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   vault: async (tables, id) => {
     const row = await tables.vaults.get(id);
     return row && { row, vaultId: row.id };

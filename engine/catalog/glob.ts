@@ -1,5 +1,5 @@
 /** One element of a pattern: a literal character, `?` (one), `*` (many) or `**` (any). */
-type Step =
+type PatternElement =
   { readonly kind: 'literal'; readonly char: string } | { readonly kind: 'one' | 'many' | 'any' };
 
 /**
@@ -40,8 +40,8 @@ export function literalPrefix(pattern: string): string {
   return at.length === 0 ? pattern : pattern.slice(0, Math.min(...at));
 }
 
-function parse(pattern: string): readonly Step[] {
-  const steps: Step[] = [];
+function parse(pattern: string): readonly PatternElement[] {
+  const steps: PatternElement[] = [];
   for (const char of pattern) {
     const last = steps.at(-1);
     if (char === '*' && last !== undefined && (last.kind === 'many' || last.kind === 'any')) {
@@ -54,7 +54,7 @@ function parse(pattern: string): readonly Step[] {
 }
 
 /** The epsilon closure: a star may match nothing, so the position after it is active too. */
-function closure(steps: readonly Step[], positions: Set<number>): Set<number> {
+function closure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
   for (const at of positions) {
     const kind = steps[at]?.kind;
     if (kind === 'many' || kind === 'any') positions.add(at + 1);

@@ -54,14 +54,14 @@ export async function listObjects(
 }
 
 /** The columns that a matcher uses. */
-interface Candidate {
+interface ListedObject {
   readonly id: number;
   readonly path: string;
   readonly pathKey: string;
   readonly vaultKey: string;
   readonly domainKey: string;
 }
-type Matcher = (candidate: Candidate) => boolean;
+type ObjectTest = (candidate: ListedObject) => boolean;
 
 const rowsPerTick = 500;
 
@@ -69,7 +69,7 @@ const rowsPerTick = 500;
 async function matchingIds(
   db: Database,
   where: Sql,
-  matchers: readonly Matcher[],
+  matchers: readonly ObjectTest[],
 ): Promise<readonly number[]> {
   const rows = await db.all(sql`SELECT objects.id AS id, objects.path AS path,
       objects.path_key AS "pathKey", vaults.name_key AS "vaultKey", accounts.domain_key AS "domainKey"
@@ -78,7 +78,7 @@ async function matchingIds(
   const ids: number[] = [];
   for (let i = 0; i < rows.length; i++) {
     if (i > 0 && i % rowsPerTick === 0) await nextTick();
-    const candidate = rows[i] as unknown as Candidate;
+    const candidate = rows[i] as unknown as ListedObject;
     if (matchers.every((matches) => matches(candidate))) ids.push(candidate.id);
   }
   return ids;
@@ -92,14 +92,14 @@ async function rowsInOrder(db: Database, ids: readonly number[]): Promise<readon
   return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
 }
 
-function regexMatcher({ regex }: ObjectFilter): Matcher | null {
+function regexMatcher({ regex }: ObjectFilter): ObjectTest | null {
   if (regex === undefined) return null;
   const matches = compilePathRegex('regex', regex);
   return ({ path }) => matches(path);
 }
 
 /** Compiles the glob to a matcher, and adds the conditions that SQLite can check to `clauses`. */
-function globMatcher(filter: ObjectFilter, clauses: Sql[]): Matcher | null {
+function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectTest | null {
   if (filter.glob === undefined) return null;
   const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
   const glob = parseGlob('glob', filter.glob, hasVault);

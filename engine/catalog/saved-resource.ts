@@ -63,7 +63,7 @@ export const savedResourceColumns = {
   updatedAt: 'plain',
 } as const;
 
-interface Source {
+interface SharedTable {
   readonly from: Sql;
   /** The table with the columns for owner and sharing. */
   readonly owner: Sql;
@@ -75,7 +75,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,
   kind: SmallIdKind,
-  { from, owner, conditions }: Source,
+  { from, owner, conditions }: SharedTable,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {
     const row = await db.get(

@@ -87,14 +87,14 @@ async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Pr
 }
 
 /** A small file with a fixed number of slots for short texts, which survive the process but not a power failure. */
-export interface Slots {
+export interface SlotFile {
   /** Writes synchronously: when it returns, the text is in the operating system's cache and survives a crash of the process. */
   write(slot: number, text: string): void;
   close(): void;
 }
 
 /** Creates or empties a file with `count` slots of `bytes` bytes each. */
-export async function openSlots(path: string, count: number, bytes: number): Promise<Slots> {
+export async function openSlots(path: string, count: number, bytes: number): Promise<SlotFile> {
   await replaceFile(path, Buffer.alloc(count * bytes, ' '));
   const handle = openSync(path, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   return {

@@ -52,7 +52,7 @@ export function notFound(): AppError {
 }
 
 /** A position in a source file. `line` and `column` count from 1, `byte` from 0 in the decompressed file. */
-interface Position {
+interface SourcePosition {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
@@ -61,8 +61,8 @@ interface Position {
 
 /** A malformed source file. The message contains file, line and cause. */
 export class InputError extends AppError {
-  readonly position: Position;
-  constructor(position: Position, message: string, cause?: unknown) {
+  readonly position: SourcePosition;
+  constructor(position: SourcePosition, message: string, cause?: unknown) {
     const line = position.line === undefined ? '' : `, line ${position.line}`;
     super('input', `${position.file}${line}: ${message}`, undefined, cause);
     this.name = 'InputError';
@@ -75,7 +75,7 @@ export interface ErrorValue {
   readonly code: ErrorCode;
   readonly message: string;
   readonly fields?: FieldErrors;
-  readonly position?: Position;
+  readonly position?: SourcePosition;
 }
 
 /** Converts anything thrown to plain data; an error other than `AppError` becomes `internal` with its message. */

@@ -205,20 +205,20 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** An entry of a folder. */
-export interface Entry {
+export interface FolderEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'other';
 }
 
 /** The entries of a folder, sorted by name; none if the folder does not exist. */
-export async function list(path: string): Promise<readonly Entry[]> {
+export async function list(path: string): Promise<readonly FolderEntry[]> {
   const read = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
   const entries = await rawStep('list', read).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw wrapped(path, 'list', error);
   });
   return entries
-    .map((entry): Entry => ({
+    .map((entry): FolderEntry => ({
       name: entry.name,
       kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : 'other',
     }))

@@ -38,7 +38,7 @@ export function parseJson(input: string | Uint8Array, options: ParseJsonOptions 
       // A syntax error or a NaN token: the slow parser reports the position of the former and accepts the latter.
     }
   }
-  return new Parser(text, maxDepth, options.onDuplicate).document();
+  return new JsonParser(text, maxDepth, options.onDuplicate).document();
 }
 
 /** Matches integers that a double may not hold. A match inside a string only costs the fast path. */
@@ -88,7 +88,7 @@ const literals: readonly (readonly [string, Value])[] = [
 ];
 
 /** A recursive-descent parser; `maxDepth` bounds the stack. */
-class Parser {
+class JsonParser {
   private at = 0;
   private depth = 0;
   constructor(

@@ -9,18 +9,18 @@ export interface CastError {
   readonly message: string;
 }
 
-export type Scalar = boolean | number | bigint | string;
+export type InputScalar = boolean | number | bigint | string;
 
 /**
  * Converts a scalar to the form in which a column of the type stores it: a string for `string`, `text` and `blob`, a number or bigint for
  * numbers, microseconds since 1970 for dates. Returns null for an empty string in a field of numbers, dates or booleans (contract 19.3),
  * and a misfit of code 301 when the conversion would lose information.
  */
-export function castScalar(type: StoredType, value: Scalar): Scalar | null | CastError {
+export function castScalar(type: StoredType, value: InputScalar): InputScalar | null | CastError {
   return (casts[type] ?? misfitOf)(value, type);
 }
 
-export function isMisfit(value: Scalar | null | CastError): value is CastError {
+export function isMisfit(value: InputScalar | null | CastError): value is CastError {
   return typeof value === 'object' && value !== null;
 }
 
@@ -37,7 +37,7 @@ export function becomesText(bytes: number): string {
   return `a string of ${bytes} bytes is longer than the ${budgets.stringBytes} bytes that data type "string" holds: the field becomes "text"`;
 }
 
-type Cast = (value: Scalar, type: StoredType) => Scalar | null | CastError;
+type Cast = (value: InputScalar, type: StoredType) => InputScalar | null | CastError;
 
 const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
   string: String,
@@ -64,7 +64,7 @@ const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
 };
 
 /** Accepts true, false, 1, 0 and these as strings in any letter case; other strings are probably mistakes. */
-function toBoolean(value: Scalar, type: StoredType): boolean | null | CastError {
+function toBoolean(value: InputScalar, type: StoredType): boolean | null | CastError {
   if (value === '') return null;
   switch (String(value).toLowerCase()) {
     case 'true':
@@ -79,7 +79,7 @@ function toBoolean(value: Scalar, type: StoredType): boolean | null | CastError 
 }
 
 function toWhole(
-  value: Scalar,
+  value: InputScalar,
   type: StoredType,
   min: bigint,
   max: bigint,
@@ -96,7 +96,7 @@ function toWhole(
 /** Bounded, because parsing a bigint of a million digits takes long. */
 const wholeText = /^-?\d{1,400}$/;
 
-function toDouble(value: Scalar, type: StoredType): number | null | CastError {
+function toDouble(value: InputScalar, type: StoredType): number | null | CastError {
   if (value === '') return null;
   if (typeof value === 'boolean') return misfitOf(value, type);
   if (typeof value === 'string' && !numberText.test(value)) return misfitOf(value, type);
@@ -106,16 +106,16 @@ function toDouble(value: Scalar, type: StoredType): number | null | CastError {
 /** Takes linear time, because no digit can match in two ways. */
 const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
-function misfitOf(value: Scalar, type: StoredType): CastError {
+function misfitOf(value: InputScalar, type: StoredType): CastError {
   return { code: codes.invalidValue, message: `${show(value)} is not a valid ${type}` };
 }
 
-function outOfRange(value: Scalar, type: StoredType): CastError {
+function outOfRange(value: InputScalar, type: StoredType): CastError {
   return { code: codes.invalidValue, message: `${show(value)} is out of the range of ${type}` };
 }
 
 /** Shows a value in a message: at most 60 characters, control characters escaped. */
-function show(value: Scalar): string {
+function show(value: InputScalar): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
 }

@@ -10,7 +10,14 @@ import {
 import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
-import { becomesText, castScalar, isMisfit, type CastError, type Scalar, tooLong } from './cast.js';
+import {
+  becomesText,
+  castScalar,
+  isMisfit,
+  type CastError,
+  type InputScalar,
+  tooLong,
+} from './cast.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
@@ -133,7 +140,7 @@ export class ScalarColumn extends ValueColumn {
     this.#builder.release();
   }
 
-  #add(value: Scalar): void {
+  #add(value: InputScalar): void {
     const cast = castScalar(this.#column.type, value);
     if (isMisfit(cast)) {
       if (!this.#widens(value, cast)) this.#refuse(cast);
@@ -145,7 +152,7 @@ export class ScalarColumn extends ValueColumn {
    * Notes the wider type of a column that nobody declared, if a number needs one, and returns whether it does. The chunk is then read
    * again with the types unified over all chunks.
    */
-  #widens(value: Scalar, misfit: CastError): boolean {
+  #widens(value: InputScalar, misfit: CastError): boolean {
     const { type, isDeclared } = this.#column;
     const wider = (['long', 'double'] as const).find(
       (one) => mayWiden(type, one) && !isMisfit(castScalar(one, value)),
@@ -159,7 +166,7 @@ export class ScalarColumn extends ValueColumn {
     return true;
   }
 
-  #append(value: Scalar): void {
+  #append(value: InputScalar): void {
     const builder = this.#builder;
     builder.padTo(this.length++);
     if (builder instanceof Utf8Builder) builder.appendString(value as string);

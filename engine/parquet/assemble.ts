@@ -122,14 +122,14 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
   if (ArrowType.isBool(type)) {
     const data = new Uint8Array((length + 7) >> 3);
     scatter(pages, length, isPresent, (item, page, i) => {
-      if ((page as Booleans).booleans[i] === 1) data[item >> 3]! |= 1 << (item & 7);
+      if ((page as DecodedBooleans).booleans[i] === 1) data[item >> 3]! |= 1 << (item & 7);
     });
     return makeData({ type, ...whole, data });
   }
   const is64Bit = pages.some(({ kind }) => kind === 'int64s') || isWide(type);
   const int32s = new Int32Array(is64Bit ? 2 * length : length);
   scatter(pages, length, isPresent, (item, page, i) => {
-    const { int32s: from } = page as Numbers;
+    const { int32s: from } = page as DecodedIntegers;
     if (!is64Bit) int32s[item] = from[i]!;
     else {
       int32s[2 * item] = from[2 * i]!;
@@ -139,9 +139,9 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
   return makeData({ type: type as never, ...whole, data: typed(type, int32s) as never });
 }
 
-type Booleans = Extract<DecodedValues, { kind: 'booleans' }>;
-type Numbers = Extract<DecodedValues, { kind: 'int32s' | 'int64s' }>;
-type Strings = Extract<DecodedValues, { kind: 'strings' }>;
+type DecodedBooleans = Extract<DecodedValues, { kind: 'booleans' }>;
+type DecodedIntegers = Extract<DecodedValues, { kind: 'int32s' | 'int64s' }>;
+type DecodedStrings = Extract<DecodedValues, { kind: 'strings' }>;
 
 function stringData(
   type: Utf8,
@@ -149,12 +149,12 @@ function stringData(
   whole: Validity,
   isPresent: (item: number) => boolean,
 ): Data {
-  const size = pages.reduce((sum, page) => sum + (page as Strings).offsets.at(-1)!, 0);
+  const size = pages.reduce((sum, page) => sum + (page as DecodedStrings).offsets.at(-1)!, 0);
   const data = new Uint8Array(size);
   const valueOffsets = new Int32Array(whole.length + 1);
   let end = 0;
   for (const page of pages) {
-    const { bytes, offsets } = page as Strings;
+    const { bytes, offsets } = page as DecodedStrings;
     data.set(bytes.subarray(0, offsets.at(-1)!), end);
     end += offsets.at(-1)!;
   }
@@ -164,7 +164,7 @@ function stringData(
     for (; item < to; item++) valueOffsets[item + 1] = end;
   };
   scatter(pages, whole.length, isPresent, (at, page, i) => {
-    const { offsets } = page as Strings;
+    const { offsets } = page as DecodedStrings;
     close(at); // the nulls before it
     end += offsets[i + 1]! - offsets[i]!;
     close(at + 1);

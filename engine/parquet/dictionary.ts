@@ -4,7 +4,7 @@ import { hashBytes, isConstant, isSame, finalMix } from './hash.js';
 import type { Int32s, Int64s, Strings } from './values.js';
 
 /** The distinct values in order of first occurrence, and the entry of each value. */
-export interface Dictionary {
+export interface DictionaryEncoding {
   readonly entries: number;
   /** By entry: the index of the first value equal to it. */
   readonly firsts: Int32Array;
@@ -34,7 +34,7 @@ const alternative = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
   near: Near | undefined,
-): Dictionary | undefined {
+): DictionaryEncoding | undefined {
   const builder = new DictionaryBuilder(values);
   if (near !== undefined && near.span < maxEntries) builder.addNear(near);
   else if (values.kind === 'int32s') builder.addInt32s(values);
@@ -45,7 +45,7 @@ export function buildDictionary(
 }
 
 /** Releases the buffers of a dictionary. */
-export function releaseDictionary(dictionary: Dictionary): void {
+export function releaseDictionary(dictionary: DictionaryEncoding): void {
   release(dictionary.firsts);
   release(dictionary.indices);
 }
@@ -208,7 +208,7 @@ class DictionaryBuilder {
   }
 
   /** The dictionary, if it is smaller than the alternative; the builder is used up. */
-  finish(): Dictionary | undefined {
+  finish(): DictionaryEncoding | undefined {
     release(this.#hashes);
     release(this.#followers);
     release(this.#slots);

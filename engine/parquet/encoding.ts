@@ -1,5 +1,5 @@
 import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
-import { releaseDictionary, type Dictionary } from './dictionary.js';
+import { releaseDictionary, type DictionaryEncoding } from './dictionary.js';
 import type { ByteSink } from './byte-sink.js';
 import type { Range } from './statistics.js';
 
@@ -32,7 +32,7 @@ export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, rele
 
 /** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
-  dictionary: Dictionary,
+  dictionary: DictionaryEncoding,
   range: Encoder['range'],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {

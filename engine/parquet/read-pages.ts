@@ -165,11 +165,11 @@ function encodingOf(encoding: number, type: number): number {
 
 const plainDictionary = 2;
 
-type Fields = Map<number, number | Fields>;
+type ThriftFields = Map<number, number | ThriftFields>;
 const structType = 12;
 
-function struct(source: ByteSource): Fields {
-  const fields: Fields = new Map();
+function struct(source: ByteSource): ThriftFields {
+  const fields: ThriftFields = new Map();
   for (let id = 0; ;) {
     const head = source.byte();
     if (head === 0) return fields;
@@ -185,7 +185,7 @@ function struct(source: ByteSource): Fields {
   }
 }
 
-function number(fields: Fields, id: number): number {
+function number(fields: ThriftFields, id: number): number {
   const value = fields.get(id);
   if (typeof value !== 'number') throw new RangeError(`a page header has no field ${id}`);
   return value;

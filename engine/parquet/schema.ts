@@ -5,7 +5,7 @@ export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 
 export type LogicalType = 'string' | 'timestamp' | 'list';
 
 /** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
-export type ScalarType = keyof typeof scalars;
+export type LeafType = keyof typeof scalars;
 
 const scalars = {
   boolean: [physicalType.boolean],
@@ -20,7 +20,7 @@ const scalars = {
 /** A column of a file. All columns, list elements and members of groups may be null. */
 export interface ParquetColumn {
   readonly name: string;
-  readonly type: ScalarType | 'group';
+  readonly type: LeafType | 'group';
   /** Whether the column is a list of `type`. */
   readonly isList: boolean;
   /** The members of a group: at least one. */
@@ -70,14 +70,14 @@ export interface ParquetSchema {
 }
 
 /** The physical type of a scalar: one of `physicalType`. */
-export function physicalOf(type: ScalarType): number {
+export function physicalOf(type: LeafType): number {
   return scalars[type][0];
 }
 
 /** The schema of a file with these columns; throws a `RangeError` for a group without members, which Parquet cannot express. */
 export function parquetSchema(columns: readonly ParquetColumn[]): ParquetSchema {
   const schema: GrowingSchema = { elements: [], leaves: [] };
-  const root: Above = { path: [], definition: 0, repetition: 0 };
+  const root: ParentLevels = { path: [], definition: 0, repetition: 0 };
   const nodes = columns.map((column) => addColumn(schema, column, column.name, root));
   return { ...schema, nodes };
 }
@@ -88,7 +88,7 @@ interface GrowingSchema {
 }
 
 /** The path of a column's parent, and the maximum levels there. */
-interface Above {
+interface ParentLevels {
   readonly path: readonly string[];
   readonly definition: number;
   readonly repetition: number;
@@ -99,7 +99,7 @@ function addColumn(
   schema: GrowingSchema,
   column: ParquetColumn,
   name: string,
-  above: Above,
+  above: ParentLevels,
 ): SchemaNode {
   const { elements, leaves } = schema;
   const path = [...above.path, name];

@@ -1,4 +1,4 @@
-import type { Dictionary } from './dictionary.js';
+import type { DictionaryEncoding } from './dictionary.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 import type { Booleans, Int32s, Int64s, Strings } from './values.js';
 
@@ -153,7 +153,7 @@ export function stringRange(strings: Strings, from: number, to: number): Range {
  */
 export function dictionaryRanges(
   strings: Strings,
-  { firsts, indices, entries }: Dictionary,
+  { firsts, indices, entries }: DictionaryEncoding,
 ): (from: number, to: number) => Range {
   const { view, offsets } = strings;
   /** By entry: the number of the last call that has seen it. */

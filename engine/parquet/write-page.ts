@@ -28,22 +28,22 @@ const leastSaving = 0.05;
 const leastPageSaving = 200;
 
 /** The body of a page before and after compression. */
-interface Body {
+interface PageBody {
   readonly plain: Uint8Array;
   readonly stored: Uint8Array;
 }
 
 /** The body of a page that is not compressed. */
-export function uncompressed(plain: Uint8Array): Body {
+export function uncompressed(plain: Uint8Array): PageBody {
   return { plain, stored: plain };
 }
 
 /** The body of a page that is compressed with zstd. */
-export function compressed(plain: Uint8Array): Body {
+export function compressed(plain: Uint8Array): PageBody {
   return plain.length < leastPageBytes ? { plain, stored: rawFrame(plain) } : zstd(plain);
 }
 
-function zstd(plain: Uint8Array): Body {
+function zstd(plain: Uint8Array): PageBody {
   const stored = zstdCompressSync(plain, {
     chunkSize: (plain.length >> 1) + 1024, // zlib's output buffer: large enough for nearly all results
     pledgedSrcSize: plain.length,
@@ -74,7 +74,7 @@ export function tryCompression(
   dictionary: Uint8Array,
   page: Uint8Array,
   pages: number,
-): { readonly dictionary: Body; readonly page: Body } | undefined {
+): { readonly dictionary: PageBody; readonly page: PageBody } | undefined {
   const bytes = dictionary.length + page.length * pages;
   if (bytes < leastChunkBytes) return undefined;
   const hasDictionary = dictionary.length > 0;
@@ -88,7 +88,7 @@ export function tryCompression(
 }
 
 /** Appends a dictionary page; returns its size before compression, header included. */
-export function writeDictionaryPage(file: ByteSink, body: Body, { entries }: Encoder): number {
+export function writeDictionaryPage(file: ByteSink, body: PageBody, { entries }: Encoder): number {
   const page = startPage(file, pageType.dictionary, body);
   page.thrift.struct(7);
   page.thrift.i32(1, entries);
@@ -100,7 +100,7 @@ export function writeDictionaryPage(file: ByteSink, body: Body, { entries }: Enc
 /** Appends a data page (version 1: the levels are compressed, too); returns its size before compression, header included. */
 export function writeDataPage(
   file: ByteSink,
-  body: Body,
+  body: PageBody,
   slots: number,
   { encoding }: Encoder,
 ): number {
@@ -114,13 +114,13 @@ export function writeDataPage(
   return endPage(file, page, body);
 }
 
-interface Page {
+interface OpenPage {
   readonly thrift: ThriftWriter;
   readonly begin: number;
 }
 
 /** Writes the first fields of a `PageHeader` (parquet.thrift). */
-function startPage(file: ByteSink, type: number, body: Body): Page {
+function startPage(file: ByteSink, type: number, body: PageBody): OpenPage {
   const thrift = new ThriftWriter(file);
   const begin = file.end;
   thrift.start();
@@ -130,7 +130,7 @@ function startPage(file: ByteSink, type: number, body: Body): Page {
   return { thrift, begin };
 }
 
-function endPage(file: ByteSink, { thrift, begin }: Page, body: Body): number {
+function endPage(file: ByteSink, { thrift, begin }: OpenPage, body: PageBody): number {
   thrift.end();
   const header = file.end - begin;
   file.append(body.stored);

@@ -21,9 +21,9 @@ export function facetCounter(facet: Facet): FacetCounter {
     case 'histogram':
       return new Buckets(field, facet);
     case 'count':
-      return new Count(field);
+      return new DistinctCount(field);
     case 'stats':
-      return new Stats(field, facet.extended);
+      return new NumberStats(field, facet.extended);
     case 'percentiles':
       return new Percentiles(field, facet.percents);
   }
@@ -99,7 +99,7 @@ export function facetResults(facets: readonly Facet[], counters: readonly FacetC
 }
 
 /** Counts distinct values. */
-class Count implements FacetCounter {
+class DistinctCount implements FacetCounter {
   readonly #field: DocumentField;
   readonly #seen = new Set<Single>();
 
@@ -117,7 +117,7 @@ class Count implements FacetCounter {
 }
 
 /** Statistics of numbers. The sum is a bigint, because a sum of ids exceeds 2^53. */
-class Stats implements FacetCounter {
+class NumberStats implements FacetCounter {
   readonly #field: DocumentField;
   readonly #isExtended: boolean;
   readonly #values: number[] = [];

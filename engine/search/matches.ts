@@ -5,10 +5,10 @@ import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 
 /** Tests whether a document satisfies a predicate. */
-export type Matcher = (document: SearchDocument) => boolean;
+export type DocumentTest = (document: SearchDocument) => boolean;
 
 /** Compiles a predicate to a test of documents, with the meaning that it has for records. */
-export function matcherOf(predicate: Predicate): Matcher {
+export function matcherOf(predicate: Predicate): DocumentTest {
   return kindOf(predicate).document(predicate, documents);
 }
 

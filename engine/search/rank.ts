@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { foldText } from '../text/fold.js';
 import { wildcardPattern } from '../query/predicate/patterns.js';
 import { countPhrase } from '../query/predicate/plain-values.js';
-import type { Predicate, Score } from '../query/predicate/predicate.js';
+import type { Predicate, ScoreTerm } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 import { matcherOf } from './matches.js';
 
@@ -17,7 +17,7 @@ const averageLength = 60;
  * scores 1, plus less than 1 for term frequency and text length by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more
  * clauses come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
  */
-export function rankOf(scores: readonly Score[]): Rank | undefined {
+export function rankOf(scores: readonly ScoreTerm[]): Rank | undefined {
   const parts = scores
     .filter(({ boost }) => boost > 0)
     .map((score) => partOf(score, scores.length));
@@ -25,7 +25,7 @@ export function rankOf(scores: readonly Score[]): Rank | undefined {
   return (document) => parts.reduce((sum, part) => sum + part(document), 0);
 }
 
-function partOf({ item, boost }: Score, clauses: number): Rank {
+function partOf({ item, boost }: ScoreTerm, clauses: number): Rank {
   const closeness = leavesOf(item).map(closenessOf);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
   // A clause of terms alone is satisfied if any of its terms occurs.

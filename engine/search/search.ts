@@ -119,7 +119,7 @@ async function scan(
   onMatch: (document: SearchDocument) => void,
 ): Promise<void> {
   const matches = matcherOf(request.predicate);
-  const slice = new TimeSlice(abort);
+  const slice = new YieldTimer(abort);
   for (const vault of vaults) {
     if (slice.isOver()) await slice.next();
     const document = { vault, object: null };
@@ -144,7 +144,7 @@ async function scan(
 }
 
 /** Measures the time since a search last yielded to other requests. */
-class TimeSlice {
+class YieldTimer {
   readonly #abort: AbortSignal;
   #began = performance.now();
 

@@ -4,7 +4,7 @@ import { documentField, type DocumentValue, type SearchDocument } from './docume
 import type { Rank } from './rank.js';
 
 /** A matching document with its sort keys. */
-interface Entry {
+interface RankedDocument {
   readonly document: SearchDocument;
   readonly keys: readonly (string | number | null)[];
   /** The number of matches that were found before it: documents with equal keys are in this order. */
@@ -19,8 +19,8 @@ export class TopDocuments {
   readonly #length: number;
   readonly #order: readonly OrderKey[];
   readonly #rank: Rank | undefined;
-  #top: Entry[] = [];
-  #buffer: Entry[] = [];
+  #top: RankedDocument[] = [];
+  #buffer: RankedDocument[] = [];
   #found = 0;
 
   /** The rank, if there is one, decides only without an ordering. */
@@ -57,7 +57,7 @@ export class TopDocuments {
     );
   }
 
-  #compare(a: Entry, b: Entry): number {
+  #compare(a: RankedDocument, b: RankedDocument): number {
     for (const [i, x] of a.keys.entries()) {
       const y = b.keys[i]!;
       if (x === y) continue;
@@ -75,7 +75,7 @@ export class TopDocuments {
       this.#top = more.slice(0, this.#length);
       return;
     }
-    const merged: Entry[] = [];
+    const merged: RankedDocument[] = [];
     let [i, j] = [0, 0];
     while (merged.length < this.#length && (i < this.#top.length || j < more.length)) {
       const isOld =

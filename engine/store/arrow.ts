@@ -14,7 +14,7 @@ import {
 } from 'apache-arrow';
 import { AppError } from '../core/errors.js';
 import type { Column, Columns, StoredType } from '../core/types.js';
-import { physicalOf, type ParquetColumn, type ScalarType } from '../parquet/schema.js';
+import { physicalOf, type ParquetColumn, type LeafType } from '../parquet/schema.js';
 
 /*
  * The columns of a segment (engine/core/types.ts) as Arrow, Delta and Parquet schemas. These know fewer types and no logical names:
@@ -31,10 +31,10 @@ export const reservedColumns: Columns = [
   { ...text, name: '_commit', physical: '_commit' },
 ];
 
-type Scalar = Exclude<StoredType, 'object'>;
+type StoredScalar = Exclude<StoredType, 'object'>;
 
 /** How each scalar type is stored: its Arrow type, its Delta type and its Parquet type. */
-const scalars: Readonly<Record<Scalar, () => [ArrowType, string, ScalarType]>> = {
+const scalars: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]>> = {
   boolean: () => [new Bool(), 'boolean', 'boolean'],
   date: () => [new TimestampMicrosecond('UTC'), 'timestamp', 'timestamp'],
   double: () => [new Float64(), 'double', 'double'],
@@ -64,7 +64,7 @@ function parquetColumn(column: Column): ParquetColumn {
 }
 
 /** The Parquet physical type of a stored type: one of `physicalType`. */
-export function physicalOfStored(type: Scalar): number {
+export function physicalOfStored(type: StoredScalar): number {
   return physicalOf(scalars[type]()[2]);
 }
 

@@ -8,15 +8,15 @@ import type { LeafStats, Segment } from './store.js';
  * The `stats` of a Delta `add` action (Delta protocol, "Per-file Statistics"): `numRecords`, and the trees `minValues`, `maxValues` and
  * `nullCount` in the shape of the schema. A bound of a long beyond 2^53 is a JSON number there, and a string of digits in `LeafStats`.
  */
-interface Tree {
+interface StatsTree {
   [name: string]: unknown;
 }
 
 /** The JSON text of `stats` for a segment. */
 export function deltaStats(segment: Segment): string {
-  const minValues: Tree = {};
-  const maxValues: Tree = {};
-  const nullCount: Tree = {};
+  const minValues: StatsTree = {};
+  const maxValues: StatsTree = {};
+  const nullCount: StatsTree = {};
   for (const [path, isLong] of leaves([...reservedColumns, ...segment.columns])) {
     const stats = segment.stats[leafKey(path)];
     if (stats === undefined) continue;
@@ -35,9 +35,9 @@ export function leafStatsOf(
 ): { rows: number; stats: Readonly<Record<string, LeafStats>> } {
   const delta = parseJson(text, { maxDepth: 1_000 }) as unknown as {
     readonly numRecords: number;
-    readonly minValues: Tree;
-    readonly maxValues: Tree;
-    readonly nullCount: Tree;
+    readonly minValues: StatsTree;
+    readonly maxValues: StatsTree;
+    readonly nullCount: StatsTree;
   };
   if (!Number.isSafeInteger(delta.numRecords)) throw new Error('has no number of records');
   const stats = Object.create(null) as Record<string, LeafStats>;
@@ -66,17 +66,17 @@ function* leaves(columns: Columns, above: readonly string[] = []): Generator<[st
   }
 }
 
-function set(tree: Tree, path: readonly string[], value: unknown): void {
+function set(tree: StatsTree, path: readonly string[], value: unknown): void {
   let at = tree;
   for (const name of path.slice(0, -1)) {
     if (!Object.hasOwn(at, name)) define(at, name, {});
-    at = at[name] as Tree;
+    at = at[name] as StatsTree;
   }
   define(at, path.at(-1)!, value);
 }
 
 /** Defines a property: names come from users, and an assignment to `__proto__` would not. */
-function define(tree: Tree, name: string, value: unknown): void {
+function define(tree: StatsTree, name: string, value: unknown): void {
   Object.defineProperty(tree, name, {
     value,
     enumerable: true,
@@ -85,11 +85,11 @@ function define(tree: Tree, name: string, value: unknown): void {
   });
 }
 
-function get(tree: Tree, path: readonly string[]): unknown {
+function get(tree: StatsTree, path: readonly string[]): unknown {
   let at: unknown = tree;
   for (const name of path) {
     if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined;
-    at = (at as Tree)[name];
+    at = (at as StatsTree)[name];
   }
   return at ?? undefined;
 }

@@ -136,7 +136,7 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
 
-type Action = Readonly<Record<string, unknown>>;
+type LogAction = Readonly<Record<string, unknown>>;
 
 function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogEntry {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -165,7 +165,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   return { version, columns, add, remove, isRewrite: isRewrite(actions), info, time };
 }
 
-function isRewrite(actions: readonly [string, Action][]): boolean {
+function isRewrite(actions: readonly [string, LogAction][]): boolean {
   const said = actions.flatMap(([kind, action]) =>
     kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
   );
@@ -193,7 +193,7 @@ function checkedInfo(
 
 const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
 
-function actionOf(line: string): [string, Action] {
+function actionOf(line: string): [string, LogAction] {
   const parsed = parseJson(line, { maxDepth: maxDepth }) as Record<string, unknown> | null;
   const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
   const kind = names[0];
@@ -201,10 +201,10 @@ function actionOf(line: string): [string, Action] {
     // The protocol lets readers skip unknown actions; here one means that somebody else wrote to the log.
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
-  return [kind, parsed![kind] as Action];
+  return [kind, parsed![kind] as LogAction];
 }
 
-function checkProtocol(protocol: Action): void {
+function checkProtocol(protocol: LogAction): void {
   const { minReaderVersion, minWriterVersion } = protocol;
   if (minReaderVersion !== 1 || minWriterVersion !== 2) {
     const needed = `reader ${String(minReaderVersion)}, writer ${String(minWriterVersion)}`;
@@ -212,7 +212,7 @@ function checkProtocol(protocol: Action): void {
   }
 }
 
-function segmentOf(add: Action, columns: Columns): Segment {
+function segmentOf(add: LogAction, columns: Columns): Segment {
   const tags = add['tags'] as Record<string, string>;
   const own = tags['strandlake.columns'];
   const segmentColumns = own === undefined ? columns : columnsOfDelta(own);
@@ -228,7 +228,7 @@ function segmentOf(add: Action, columns: Columns): Segment {
   };
 }
 
-function textOf(action: Action, name: string): string {
+function textOf(action: LogAction, name: string): string {
   const value = action[name];
   if (typeof value !== 'string') throw new Error(`has no ${name} where one is required`);
   return value;

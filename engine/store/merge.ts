@@ -35,7 +35,7 @@ export async function mergeSegments(
   );
   const schema = parquetSchema(parquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
-  const counts: Count[] = [];
+  const counts: FooterCounts[] = [];
   for (const source of sources) {
     const footer = await readFooter(source.file);
     counts.push(countOf(footer));
@@ -116,12 +116,12 @@ export function presentColumns(columns: Columns, segments: readonly Columns[]): 
 }
 
 /** The counts in a footer: records, and per leaf the values and, of strings, their bytes. */
-interface Count {
+interface FooterCounts {
   readonly rows: number;
   readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;
 }
 
-function countOf(footer: Footer): Count {
+function countOf(footer: Footer): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
     if (chunk === undefined) continue;
@@ -135,7 +135,7 @@ function countOf(footer: Footer): Count {
   return { rows: Number(footer.num_rows), leaves };
 }
 
-function checkCounts(file: string, sources: readonly Count[], merged: Count): void {
+function checkCounts(file: string, sources: readonly FooterCounts[], merged: FooterCounts): void {
   const rows = sources.reduce((sum, source) => sum + source.rows, 0);
   const differ = (what: string): AppError =>
     new AppError('damaged', `merged segment ${file.split(/[\\/]/).at(-1)}: ${what}`);

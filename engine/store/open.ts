@@ -30,10 +30,10 @@ import {
 } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
-  Change,
+  DatasetChange,
   Damage,
   HistoryEntry,
-  Known,
+  KnownVersion,
   Mergeable,
   Rewrite,
   Segment,
@@ -92,7 +92,7 @@ class FileStore implements Store {
     return next && { segments: next, columns };
   }
 
-  commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot> {
+  commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot> {
     return this.#append(datasetId, change, scratchFolder);
   }
 
@@ -100,7 +100,11 @@ class FileStore implements Store {
     return this.#append(datasetId, rewrite, scratchFolder);
   }
 
-  #append(datasetId: number, change: Change | Rewrite, scratchFolder: string): Promise<Snapshot> {
+  #append(
+    datasetId: number,
+    change: DatasetChange | Rewrite,
+    scratchFolder: string,
+  ): Promise<Snapshot> {
     return this.#exclusively(datasetId, async () => {
       this.#refuseUncertain(datasetId);
       let { state } = await this.#snapshots.current(datasetId);
@@ -231,7 +235,7 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(known: (datasetId: number) => Promise<Known>): Promise<Swept> {
+  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept> {
     const removed: string[] = [];
     const quarantined: string[] = [];
     const scratch = await identitiesBelow(this.#folder.scratch);
@@ -276,7 +280,11 @@ interface Move {
   readonly to: string;
 }
 
-function entryOf(state: LogState, change: Change | Rewrite, moves: readonly Move[]): LogEntry {
+function entryOf(
+  state: LogState,
+  change: DatasetChange | Rewrite,
+  moves: readonly Move[],
+): LogEntry {
   const isRewrite = !('columns' in change);
   const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
   return {
@@ -290,7 +298,7 @@ function entryOf(state: LogState, change: Change | Rewrite, moves: readonly Move
   };
 }
 
-function refuseConflict(datasetId: number, state: LogState, change: Change | Rewrite): void {
+function refuseConflict(datasetId: number, state: LogState, change: DatasetChange | Rewrite): void {
   if ('columns' in change) {
     if (change.base !== undefined && change.base !== state.version) {
       throw new AppError(

@@ -37,7 +37,7 @@ export interface Snapshot {
 }
 
 /** A change to a dataset: one log entry. */
-export interface Change {
+export interface DatasetChange {
   /** The version on which the change is based; the commit is refused with `conflict` if it is not the current one. */
   readonly base?: number;
   /** The columns of the dataset after the change. */
@@ -77,7 +77,7 @@ export interface Damage {
 }
 
 /** What the catalogue says about a dataset: the version that it knows (-1: none yet), or that it was deleted; undefined if it says nothing. */
-export type Known = number | 'deleted' | undefined;
+export type KnownVersion = number | 'deleted' | undefined;
 
 /** What a sweep did. Names are relative to the folder of all datasets. */
 export interface Swept {
@@ -95,7 +95,7 @@ export interface Store {
    * `scratchFolder`. Atomic, also across a crash. Throws `conflict` if another commit came first and the change cannot be applied
    * after it, `damaged` if the last log entry has disappeared.
    */
-  commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
+  commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
   /** The next segments that `planMerge` (compaction.ts) wants merged; undefined if there are none. */
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
@@ -116,7 +116,7 @@ export interface Store {
    * scratch folder, because its commit did not complete then; any other is moved to the quarantine. A dataset whose log is unreadable,
    * or shorter than the catalogue knows, stays as it is. Call it before the scratch folders are swept and before the first commit.
    */
-  sweep(known: (datasetId: number) => Promise<Known>): Promise<Swept>;
+  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept>;
   /**
    * All problems with a dataset's files. A file that no version references is a problem if it was last modified before `unnamedBefore`
    * (milliseconds since 1970; by default any such file is).

@@ -70,7 +70,7 @@ export class ByteCursor {
 }
 
 /** A growing list of unsigned 32-bit integers. */
-export class Numbers {
+export class Uint32List {
   list: Uint32Array;
   length = 0;
 

@@ -10,7 +10,7 @@ import {
   rankTexts,
   type Bounds,
   type Hits,
-  type Score,
+  type ScoreOf,
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
@@ -94,7 +94,7 @@ export class ColumnReader {
   }
 
   /** Adds the texts that contain a term to the ranking, except blocks that cannot contribute. `segment` is the segment's number in the ranking. */
-  async rank(entry: TermEntry, segment: number, score: Score, ranking: Ranking): Promise<void> {
+  async rank(entry: TermEntry, segment: number, score: ScoreOf, ranking: Ranking): Promise<void> {
     const [from, length] = entry.postings;
     const table = await this.texts();
     ranking.begin(segment, table);

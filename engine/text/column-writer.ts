@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { ByteWriter, compareBytes } from './bytes.js';
-import { textsOf, type Texts } from './distinct-strings.js';
+import { textsOf, type ColumnTexts } from './distinct-strings.js';
 import { TermDictionary } from './term-dictionary.js';
 
 /** The parts of a column's index, in the order in which they are stored. */
@@ -83,7 +83,7 @@ interface RowsByText {
   readonly rows: Uint32Array;
 }
 
-function rowsOf({ count, of }: Texts): RowsByText {
+function rowsOf({ count, of }: ColumnTexts): RowsByText {
   const starts = new Uint32Array(count + 1);
   for (const number of of) if (number > 0) starts[number]! += 1;
   for (let i = 1; i <= count; i++) starts[i]! += starts[i - 1]!;
@@ -97,7 +97,7 @@ function rowsOf({ count, of }: Texts): RowsByText {
 }
 
 /** The row of each text, if rows do not share texts. */
-function rowNumbers({ count, of }: Texts): Uint32Array {
+function rowNumbers({ count, of }: ColumnTexts): Uint32Array {
   const rows = new Uint32Array(count);
   for (let row = 0; row < of.length; row++) if (of[row]! > 0) rows[of[row]! - 1] = row;
   return rows;

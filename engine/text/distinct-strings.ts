@@ -1,8 +1,8 @@
 import type { Data } from 'apache-arrow';
-import { hashOf, Numbers } from './bytes.js';
+import { hashOf, Uint32List } from './bytes.js';
 
 /** The texts of a column. */
-export interface Texts {
+export interface ColumnTexts {
   readonly count: number;
   /** By row: 1 + the number of its text, or 0 for null. */
   readonly of: Uint32Array;
@@ -22,7 +22,7 @@ const checkFrom = 4096;
  * The distinct values of a column of strings in some batches, so that each is tokenized once; if more than half of the values are
  * distinct, one text per non-null row instead (`isShared` is false).
  */
-export function textsOf(columns: readonly Data[]): Texts & { readonly isShared: boolean } {
+export function textsOf(columns: readonly Data[]): ColumnTexts & { readonly isShared: boolean } {
   const rows = columns.reduce((sum, { length }) => sum + length, 0);
   const shared = new TextCollector(columns, rows, true).read();
   if (shared) return { ...shared, isShared: true };
@@ -32,10 +32,10 @@ export function textsOf(columns: readonly Data[]): Texts & { readonly isShared: 
 class TextCollector {
   readonly #bytes: readonly Uint8Array[];
   readonly #of: Uint32Array;
-  readonly #batch = new Numbers();
-  readonly #from = new Numbers();
-  readonly #to = new Numbers();
-  readonly #hashes = new Numbers();
+  readonly #batch = new Uint32List();
+  readonly #from = new Uint32List();
+  readonly #to = new Uint32List();
+  readonly #hashes = new Uint32List();
   #slots = new Uint32Array(1 << 12);
 
   constructor(
@@ -48,7 +48,7 @@ class TextCollector {
   }
 
   /** Undefined if texts should be shared, but too many are distinct. */
-  read(): Texts | undefined {
+  read(): ColumnTexts | undefined {
     let row = 0;
     for (const [batch, data] of this.columns.entries()) {
       const offsets = data.valueOffsets as Int32Array;

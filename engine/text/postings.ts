@@ -9,7 +9,7 @@ export interface Hits {
 /**
  * The score of a text with `times` occurrences among `words` tokens. It must not decrease with more occurrences, nor with fewer tokens.
  */
-export type Score = (times: number, words: number) => number;
+export type ScoreOf = (times: number, words: number) => number;
 
 /** Collects texts with their scores (`Ranking` of ranking.ts). */
 export interface Collector {
@@ -128,7 +128,7 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: Uint32Array)
 export function nextWanted(
   bounds: Bounds,
   block: number,
-  score: Score,
+  score: ScoreOf,
   collector: Collector,
 ): number {
   const { begins, fewest, most } = bounds;
@@ -151,7 +151,7 @@ export function rankTexts(
   before: number,
   count: number,
   lengths: Uint32Array,
-  score: Score,
+  score: ScoreOf,
   collector: Collector,
 ): void {
   const cursor = new ByteCursor(bytes);

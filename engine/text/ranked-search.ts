@@ -4,7 +4,7 @@ import { bm25, bm25Weight, type FieldStatistics, type Bm25Weight } from './bm25.
 import { ColumnReader } from './column-reader.js';
 import { openIndex, type IndexedFile } from './index-file.js';
 import { ColumnMatcher, type TextQuery } from './column-matcher.js';
-import type { Score } from './postings.js';
+import type { ScoreOf } from './postings.js';
 import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './ranking.js';
 
 /** A segment, and the name in its index of the searched column; undefined if the segment lacks the column. */
@@ -104,7 +104,7 @@ export async function search(
   const weights = found.map((records) => bm25Weight(field.statistics, records));
   const tier = tierOf(weights);
   const scores = phrases.map(
-    ({ boost }, i): Score =>
+    ({ boost }, i): ScoreOf =>
       (times, words) =>
         boost * (tier + bm25(weights[i]!, times, words)),
   );
@@ -155,7 +155,7 @@ function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Arra
 async function rankTerm(
   { matchers }: TextField,
   term: Uint8Array,
-  score: Score,
+  score: ScoreOf,
   ranking: Ranking,
   slice: TimeSlice,
 ): Promise<void> {

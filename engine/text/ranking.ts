@@ -1,4 +1,4 @@
-import type { Collector, Hits, Score, TextTable } from './postings.js';
+import type { Collector, Hits, ScoreOf, TextTable } from './postings.js';
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
@@ -202,15 +202,15 @@ function enlarged<T extends Float64Array | Uint32Array>(from: T, into: T): T {
 }
 
 /** A ranking clause: its hits in one segment, and their score. */
-interface Clause {
+interface ScoredHits {
   readonly hits: Hits;
-  readonly score: Score;
+  readonly score: ScoreOf;
 }
 
 /** The scores of texts: the sums over all clauses, added in the order of the clauses. */
 export function scoresOf(
   texts: Uint32Array,
-  clauses: readonly Clause[],
+  clauses: readonly ScoredHits[],
   { lengths }: TextTable,
 ): Float64Array {
   const scores = new Float64Array(texts.length);

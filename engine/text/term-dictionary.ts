@@ -1,4 +1,4 @@
-import { hashOf, Numbers } from './bytes.js';
+import { hashOf, Uint32List } from './bytes.js';
 import { foldCode } from './fold.js';
 import { isSeparator } from './tokenizer.js';
 
@@ -14,11 +14,11 @@ const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
 export class TermDictionary {
   /** Number of terms. */
   count = 0;
-  readonly tokens = new Numbers(1 << 14);
+  readonly tokens = new Uint32List(1 << 14);
   #arena = new Uint8Array(1 << 16);
   #end = 0;
-  readonly #starts = new Numbers();
-  readonly #hashes = new Numbers();
+  readonly #starts = new Uint32List();
+  readonly #hashes = new Uint32List();
   #slots = new Uint32Array(1 << 11);
 
   /** Adds a text, `bytes[from..to)`; returns its number of tokens. */

@@ -1,7 +1,7 @@
 import { invalid } from '../../engine/core/errors.js';
-import type { GenomeBuild } from '../../engine/core/types.js';
+import type { GenomeBuild, JsonObject } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
-import type { Encoding } from '../source/utf16.js';
+import type { DeclaredEncoding } from '../source/utf16.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
@@ -27,7 +27,7 @@ export interface CsvParams {
    */
   readonly skippedLines: readonly number[];
   readonly skippedColumns: readonly number[];
-  readonly encoding: Encoding;
+  readonly encoding: DeclaredEncoding;
   /** The texts that stand for no value in columns of numbers. */
   readonly nullTexts: readonly string[];
   /** The genome build of a MAF file, if the request asks for one. */
@@ -53,10 +53,8 @@ export const csvParameters = {
   known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
 
-type Input = Readonly<Record<string, unknown>>;
-
 /** Parses `reader_params`; `usualDelimiter` is that of the format. Throws `invalid('reader_params', …)`. */
-export function csvParams(input: Input, usualDelimiter: string): CsvParams {
+export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
     delimiter: isGiven ? character(input, 'delimiter', usualDelimiter) : null,
@@ -78,7 +76,7 @@ export function csvParams(input: Input, usualDelimiter: string): CsvParams {
   return params;
 }
 
-function character(input: Input, name: string, fallback: string): string {
+function character(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || [...value].length !== 1 || !value.isWellFormed())
@@ -106,7 +104,7 @@ function knownSources(value: unknown): boolean {
 }
 
 /** The encoding that the request declares. */
-export function declaredEncoding(input: Input): Encoding {
+export function declaredEncoding(input: JsonObject): DeclaredEncoding {
   const value = input['encoding'];
   if (value === undefined || value === null) return null;
   const name = typeof value === 'string' ? value.toLowerCase().replace('_', '-') : '';
@@ -117,7 +115,7 @@ export function declaredEncoding(input: Input): Encoding {
   throw wrong('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
-function texts(input: Input, name: string): readonly string[] | null {
+function texts(input: JsonObject, name: string): readonly string[] | null {
   const value = input[name] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
@@ -125,7 +123,7 @@ function texts(input: Input, name: string): readonly string[] | null {
   return value;
 }
 
-function columnNames(input: Input): readonly string[] | null {
+function columnNames(input: JsonObject): readonly string[] | null {
   const names = texts(input, 'headercols');
   return names?.length === 0 ? null : names;
 }
@@ -137,7 +135,7 @@ function comment(value: unknown): string {
   return value;
 }
 
-function numbers(input: Input, name: string): readonly number[] {
+function numbers(input: JsonObject, name: string): readonly number[] {
   const value = input[name] ?? [];
   const isFine = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
   if (!Array.isArray(value) || !value.every(isFine))

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { Encoding } from '../source/utf16.js';
+import type { DeclaredEncoding } from '../source/utf16.js';
 
 // A byte order mark within a cell is data.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -7,7 +7,7 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const windows1252 = new TextDecoder('windows-1252');
 
 /** Whether some of the bytes have to be decoded cell by cell. */
-export function needsDecoding(bytes: Uint8Array, encoding: Encoding): boolean {
+export function needsDecoding(bytes: Uint8Array, encoding: DeclaredEncoding): boolean {
   return encoding === 'latin-1' ? !isAscii(bytes) : !isUtf8(bytes);
 }
 
@@ -15,7 +15,7 @@ export function needsDecoding(bytes: Uint8Array, encoding: Encoding): boolean {
  * The text of a cell. Choice: a cell of a delimited file that is not UTF-8, and has no character of more than one byte that is, is read as
  * Latin-1, with a warning; in any other, invalid bytes become U+FFFD.
  */
-export function textOf(cell: Uint8Array, encoding: Encoding): string {
+export function textOf(cell: Uint8Array, encoding: DeclaredEncoding): string {
   if (encoding === 'latin-1') return windows1252.decode(cell);
   const text = utf8.decode(cell);
   const isLatin = encoding === null && !isUtf8(cell) && !/[^\0-\x7f\ufffd]/.test(text);

@@ -20,7 +20,7 @@ import type { FeatureHeader, FeatureParams } from './gff-header.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The differences between GFF3 and GTF. */
-export interface Dialect {
+export interface FeatureDialect {
   /** Hands the attributes in `bytes[from..to)` over; returns what is wrong with them, or null. */
   readonly attributes: (
     bytes: Uint8Array,
@@ -41,7 +41,7 @@ export interface Dialect {
 
 /** Walks the bytes of GFF3 and GTF straight into columns: no string, object or array per record. */
 export class FeatureParser {
-  readonly #dialect: Dialect;
+  readonly #dialect: FeatureDialect;
   readonly #comment: Uint8Array;
   readonly #out: BatchBuilder;
   readonly #report: Report;
@@ -62,7 +62,7 @@ export class FeatureParser {
   #hasEnded = false;
 
   constructor(
-    dialect: Dialect,
+    dialect: FeatureDialect,
     { build, hasAlleles }: FeatureHeader,
     { comment }: FeatureParams,
     out: BatchBuilder,

@@ -4,7 +4,7 @@ import { budgets } from '../../engine/core/budgets.js';
 export class MalformedLine extends Error {}
 
 /** A string of a line, `bytes[from..to)`; valid until the next one is scanned. */
-export interface Span {
+export interface ScannedString {
   bytes: Uint8Array;
   from: number;
   to: number;
@@ -32,7 +32,7 @@ export abstract class Scanner {
   protected lineStart = 0;
   /** The line has an escape of a lone surrogate, which became U+FFFD. */
   protected hasLoneSurrogate = false;
-  readonly #span: Span = { bytes: this.bytes, from: 0, to: 0 };
+  readonly #span: ScannedString = { bytes: this.bytes, from: 0, to: 0 };
   #scratch: Uint8Array = new Uint8Array(1024);
 
   protected open(bytes: Uint8Array, at: number): void {
@@ -77,7 +77,7 @@ export abstract class Scanner {
   }
 
   /** Scans the string that begins here; returns it without quotes and escapes. */
-  protected string(): Span {
+  protected string(): ScannedString {
     const { bytes, end } = this;
     const from = this.at + 1;
     let at = from;
@@ -98,7 +98,7 @@ export abstract class Scanner {
   }
 
   /** Copies a string with escapes to the scratch buffer. The unescaped string is never longer. */
-  #escapedString(from: number, firstEscape: number): Span {
+  #escapedString(from: number, firstEscape: number): ScannedString {
     const { bytes, end } = this;
     let close = firstEscape;
     for (; close < end && bytes[close] !== byte.quote; close++) {

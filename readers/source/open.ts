@@ -6,13 +6,23 @@ import { concat, decompressed } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
 import type { ChunkOptions, Chunks, Source } from './source.js';
-import { detectedUtf16, fromUtf16, utf16Sample, type Encoding, type Utf16 } from './utf16.js';
+import {
+  detectedUtf16,
+  fromUtf16,
+  utf16Sample,
+  type DeclaredEncoding,
+  type Utf16,
+} from './utf16.js';
 
 /**
  * Opens a file of the data folder as a source; its compression is found from its content. `encoding` is the one that the request declares,
  * null if the text may be UTF-16, which then is decoded as it is unpacked; undefined for readers of UTF-8 alone.
  */
-export async function openSource(path: string, name: string, encoding?: Encoding): Promise<Source> {
+export async function openSource(
+  path: string,
+  name: string,
+  encoding?: DeclaredEncoding,
+): Promise<Source> {
   const file = await openFile(path);
   try {
     const decodesUtf16 = encoding === null || encoding?.startsWith('utf-16') === true;
@@ -73,7 +83,7 @@ export async function openSource(path: string, name: string, encoding?: Encoding
 const notUtf16 = 'bytes that are not UTF-16 were replaced by U+FFFD';
 
 /** The order of the bytes of UTF-16 text: as the mark says, or the request, or the bytes; undefined for other text. */
-function orderOf(start: Uint8Array, encoding: Encoding): Utf16 | undefined {
+function orderOf(start: Uint8Array, encoding: DeclaredEncoding): Utf16 | undefined {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
   return detectedUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
 }

@@ -2,7 +2,7 @@
 export type Utf16 = 'utf-16le' | 'utf-16be';
 
 /** The encodings that a request may declare; null: UTF-8, or what is detected. */
-export type Encoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'utf-16be' | null;
+export type DeclaredEncoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'utf-16be' | null;
 
 /** Bytes from the start of a text in which its code units are looked for. */
 export const utf16Sample = 1024;

@@ -1,7 +1,7 @@
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { kindOf, type Entry, type Fault, type ValueReport } from './entry.js';
+import { kindOf, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
 import { appendLongText, appendOne } from './single-values.js';
 
 /**
@@ -9,13 +9,13 @@ import { appendLongText, appendOne } from './single-values.js';
  * names keeps them as a list in a last key `extra`, with a warning.
  */
 export function appendAnnotations(
-  entry: Entry,
+  entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
   report: ValueReport,
-): Fault | null {
+): ValueFault | null {
   const struct = entry.items as StructBuilder;
   const { parts } = entry;
   const isCall = struct.children.has('Effect');
@@ -63,7 +63,7 @@ export function appendAnnotations(
 }
 
 /** The column of the surplus parts of annotations, created on first use, without a value yet for the annotation being read. */
-function extraParts({ items, extra }: Entry): ListBuilder {
+function extraParts({ items, extra }: KeyBuilder): ListBuilder {
   const struct = items as StructBuilder;
   const column = struct.child(extra!) as ListBuilder;
   column.padTo(struct.length);
@@ -71,15 +71,15 @@ function extraParts({ items, extra }: Entry): ListBuilder {
 }
 
 function appendSubfield(
-  entry: Entry,
+  entry: KeyBuilder,
   part: ColumnBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
   report: ValueReport,
-): Fault | null {
-  const append = (column: ColumnBuilder, first: number, end: number): Fault | null => {
+): ValueFault | null {
+  const append = (column: ColumnBuilder, first: number, end: number): ValueFault | null => {
     const fault = appendOne(column, kindOf(column), bytes, first, end, decode);
     return fault?.isLongText
       ? appendLongText(entry, column, bytes, first, end, decode, report)

@@ -3,7 +3,7 @@ import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { floatAt, powersOfTen } from '../text/numbers.js';
-import { Kind, type Entry } from './entry.js';
+import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /** How the fast path parses the values of a FORMAT key. */
 const enum FastKind {
@@ -18,19 +18,19 @@ const enum FastKind {
 
 /** A key of FORMAT, with the way to parse its values. */
 export interface FastKey {
-  readonly entry: Entry;
+  readonly entry: KeyBuilder;
   readonly kind: FastKind;
 }
 
-export function fastKeyOf(entry: Entry): FastKey {
+export function fastKeyOf(entry: KeyBuilder): FastKey {
   return { entry, kind: fastKindOf(entry) };
 }
 
-function fastKindOf({ name, kind, isList }: Entry): FastKind {
-  if (kind === Kind.Text && !isList) return name === 'GT' ? FastKind.Genotype : FastKind.Text;
+function fastKindOf({ name, kind, isList }: KeyBuilder): FastKind {
+  if (kind === KeyKind.Text && !isList) return name === 'GT' ? FastKind.Genotype : FastKind.Text;
   if (name === 'GT') return FastKind.None;
-  if (kind === Kind.Integer) return isList ? FastKind.Integers : FastKind.Integer;
-  if (kind === Kind.Double) return isList ? FastKind.Doubles : FastKind.Double;
+  if (kind === KeyKind.Integer) return isList ? FastKind.Integers : FastKind.Integer;
+  if (kind === KeyKind.Double) return isList ? FastKind.Doubles : FastKind.Double;
   return FastKind.None;
 }
 

@@ -2,14 +2,14 @@ import type { DoubleBuilder, IntegerBuilder } from '../../engine/ingest/fixed-wi
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { powersOfTen } from '../text/numbers.js';
-import { Kind, type Entry } from './entry.js';
+import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /**
  * The fast path: appends a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of
  * the value, or -1 with nothing appended when the value needs the general path. It handles most values of real files.
  */
 export function appendFast(
-  entry: Entry,
+  entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -21,9 +21,9 @@ export function appendFast(
   const lengthBefore = items.length;
   let at = from;
   for (;;) {
-    if (kind === Kind.Integer) at = fastInteger(items as IntegerBuilder, bytes, at, to);
-    else if (kind === Kind.Double) at = fastDouble(items as DoubleBuilder, bytes, at, to);
-    else if (kind === Kind.Text) at = fastText(items as Utf8Builder, bytes, at, to, separator);
+    if (kind === KeyKind.Integer) at = fastInteger(items as IntegerBuilder, bytes, at, to);
+    else if (kind === KeyKind.Double) at = fastDouble(items as DoubleBuilder, bytes, at, to);
+    else if (kind === KeyKind.Text) at = fastText(items as Utf8Builder, bytes, at, to, separator);
     else at = -1;
     if (at < 0 || at >= to || bytes[at] === 59) break;
     if (!isList || bytes[at] !== separator) at = -2;

@@ -13,7 +13,13 @@ import type { InfoExtent } from './stop-position.js';
 import { KeyTable } from './key-table.js';
 import type { Meaning } from './vcf-header.js';
 import { symbolsKey } from './known-sources.js';
-import { entryOf, Kind, Role, type Entry, type ValueReport } from './entry.js';
+import {
+  keyBuilderOf,
+  KeyKind,
+  KeyRole,
+  type KeyBuilder,
+  type ValueReport,
+} from './key-builder.js';
 import { appendFast } from './fast-values.js';
 import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -54,10 +60,10 @@ export class InfoParser implements InfoExtent, ValueReport {
   readonly #meanings: ReadonlyMap<string, Meaning>;
   readonly #physicalNames: Set<string>;
   /** Undeclared keys that so far occurred without a value only. */
-  readonly #flags = new Set<Entry>();
+  readonly #flags = new Set<KeyBuilder>();
   readonly #decoder = new TextDecoder();
   /** The first key of the line before. */
-  #first: Entry | null = null;
+  #first: KeyBuilder | null = null;
   #isAdded = false;
   // The record being parsed.
   #bytes: Uint8Array = new Uint8Array(0);
@@ -88,7 +94,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     );
     for (const [name, builder] of this.#struct.children)
       this.#keys.add(
-        entryOf(
+        keyBuilderOf(
           name,
           builder,
           this.#roleOf(name),
@@ -118,7 +124,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     this.#struct.padTo(row);
     const { annotations } = this.#options;
     let guess = this.#first;
-    let previous: Entry | null = null;
+    let previous: KeyBuilder | null = null;
     for (let at = from; at < to;) {
       // Most files repeat the order of their keys, so the key that followed in the line before is tried first.
       let entry = guess;
@@ -142,14 +148,14 @@ export class InfoParser implements InfoExtent, ValueReport {
       guess = entry.next;
       const keyEnd = at + entry.bytes.length;
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
-      if (entry.role === Role.Exploded && annotations?.from === keyEnd + 1) {
+      if (entry.role === KeyRole.Exploded && annotations?.from === keyEnd + 1) {
         if (!this.#appendAnnotation(entry, annotations, annotation)) return false;
         at = annotations.to + 1;
         continue;
       }
       const fastEnd = hasValue ? appendFast(entry, bytes, keyEnd + 1, to, row) : -1;
       if (fastEnd >= 0) {
-        if (entry.role !== Role.None) this.#noteExtent(entry, keyEnd + 1, fastEnd);
+        if (entry.role !== KeyRole.None) this.#noteExtent(entry, keyEnd + 1, fastEnd);
         at = fastEnd + 1;
         continue;
       }
@@ -173,7 +179,7 @@ export class InfoParser implements InfoExtent, ValueReport {
 
   /** Appends a key with the value `bytes[keyEnd + 1..valueEnd)`, or without a value when `valueEnd` is `keyEnd`. */
   #append(
-    entry: Entry,
+    entry: KeyBuilder,
     keyEnd: number,
     valueEnd: number,
     hasComma: boolean,
@@ -183,8 +189,8 @@ export class InfoParser implements InfoExtent, ValueReport {
     if (column.length > this.#row) return this.tolerates(entry, codes.unexpectedList, repeatedKey);
     column.padTo(this.#row);
     if (valueEnd === keyEnd) {
-      if (entry.kind === Kind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
-      else if (entry.kind === Kind.Text && !entry.isList) appendTrue(entry, this);
+      if (entry.kind === KeyKind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
+      else if (entry.kind === KeyKind.Text && !entry.isList) appendTrue(entry, this);
       else column.appendNull();
       return true;
     }
@@ -198,13 +204,13 @@ export class InfoParser implements InfoExtent, ValueReport {
     if (hasComma && !entry.isList) {
       if (!this.tolerates(entry, codes.unexpectedList, severalValues)) return false;
       // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
-      if (entry.kind !== Kind.Text) to = this.#bytes.indexOf(44, from);
+      if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
-    if (entry.role !== Role.None) this.#noteExtent(entry, from, to);
+    if (entry.role !== KeyRole.None) this.#noteExtent(entry, from, to);
     return this.#appendRange(entry, from, to, hasEscape);
   }
 
-  #appendAnnotation(entry: Entry, annotations: Annotations, index: number): boolean {
+  #appendAnnotation(entry: KeyBuilder, annotations: Annotations, index: number): boolean {
     if (entry.column.length > this.#row)
       return this.tolerates(entry, codes.unexpectedList, repeatedKey);
     entry.column.padTo(this.#row);
@@ -215,7 +221,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     return this.#appendRange(entry, annotations.starts[index]!, annotations.endOf(index), true);
   }
 
-  #appendRange(entry: Entry, from: number, to: number, hasEscape: boolean): boolean {
+  #appendRange(entry: KeyBuilder, from: number, to: number, hasEscape: boolean): boolean {
     const { column } = entry;
     const { decodes, report } = this.#options;
     const fault = appendValue(entry, this.#bytes, from, to, decodes && hasEscape, this);
@@ -238,16 +244,16 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /** Stores END and SVLEN for `symbolStop`. */
-  #noteExtent(entry: Entry, from: number, to: number): void {
-    if (entry.role === Role.End) this.end = integerAt(this.#bytes, from, to);
-    else if (entry.role === Role.Svlen) {
+  #noteExtent(entry: KeyBuilder, from: number, to: number): void {
+    if (entry.role === KeyRole.End) this.end = integerAt(this.#bytes, from, to);
+    else if (entry.role === KeyRole.Svlen) {
       this.svlenFrom = from;
       this.svlenTo = to;
-    } else if (entry.role === Role.Genes) this.#appendSymbols(entry, from, to);
+    } else if (entry.role === KeyRole.Genes) this.#appendSymbols(entry, from, to);
   }
 
   /** Appends the gene symbols of a value such as `BRCA2:675|LOC1:2` to the list beside its key. */
-  #appendSymbols({ name }: Entry, from: number, to: number): void {
+  #appendSymbols({ name }: KeyBuilder, from: number, to: number): void {
     const bytes = this.#bytes;
     const list = this.#struct.children.get(symbolsKey(name));
     if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
@@ -265,14 +271,14 @@ export class InfoParser implements InfoExtent, ValueReport {
     list.endList();
   }
 
-  #roleOf(name: string): Role {
-    if (name === this.#options.exploded) return Role.Exploded;
-    if (name === 'END') return Role.End;
-    if (this.#meanings.get(name)?.symbolsEndAt !== undefined) return Role.Genes;
-    return name === 'SVLEN' ? Role.Svlen : Role.None;
+  #roleOf(name: string): KeyRole {
+    if (name === this.#options.exploded) return KeyRole.Exploded;
+    if (name === 'END') return KeyRole.End;
+    if (this.#meanings.get(name)?.symbolsEndAt !== undefined) return KeyRole.Genes;
+    return name === 'SVLEN' ? KeyRole.Svlen : KeyRole.None;
   }
 
-  tolerates(entry: Entry, code: number, message: string): boolean {
+  tolerates(entry: KeyBuilder, code: number, message: string): boolean {
     const { report } = this.#options;
     return !report.warn(this.#lineNumber, code, `info.${entry.name}`, message);
   }
@@ -283,7 +289,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /** Adds an undeclared key: text, or a flag when its first occurrence has no value (contract 10.6). */
-  #addKey(from: number, to: number): Entry {
+  #addKey(from: number, to: number): KeyBuilder {
     const bytes = this.#bytes;
     let keyEnd = from;
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
@@ -298,7 +304,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     };
     const column = overlaid(own, known);
     refuseObjects([own], [column], 'info.');
-    const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
+    const entry = keyBuilderOf(name, this.#struct.child(column), this.#roleOf(name));
     if (hasOpenType(known) && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
     this.#addColumn();
@@ -322,6 +328,6 @@ function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): bo
 
 const trueText = new TextEncoder().encode('true');
 
-function appendTrue(entry: Entry, report: ValueReport): void {
+function appendTrue(entry: KeyBuilder, report: ValueReport): void {
   appendValue(entry, trueText, 0, trueText.length, false, report);
 }

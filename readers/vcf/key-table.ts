@@ -1,14 +1,14 @@
-import type { Entry } from './entry.js';
+import type { KeyBuilder } from './key-builder.js';
 
 /**
  * The entries of INFO keys by the bytes of their names: a hash table with open addressing. A lookup costs about one pass over the
  * key; creating strings for a `Map` took a third of the parsing time of files whose keys have no fixed order.
  */
 export class KeyTable {
-  #slots: (Entry | null)[] = Array.from({ length: 64 }, () => null);
+  #slots: (KeyBuilder | null)[] = Array.from({ length: 64 }, () => null);
   #count = 0;
 
-  add(entry: Entry): void {
+  add(entry: KeyBuilder): void {
     if (++this.#count * 3 > this.#slots.length) {
       const all = this.#slots;
       this.#slots = Array.from({ length: all.length * 4 }, () => null);
@@ -18,7 +18,7 @@ export class KeyTable {
   }
 
   /** The entry of the key that begins at `at` and ends at `=`, `;` or `to`; null when it is unknown or empty. */
-  find(bytes: Uint8Array, at: number, to: number): Entry | null {
+  find(bytes: Uint8Array, at: number, to: number): KeyBuilder | null {
     let hash = 0;
     let end = at;
     for (; end < to; end++) {
@@ -40,7 +40,7 @@ export class KeyTable {
     }
   }
 
-  #put(entry: Entry): void {
+  #put(entry: KeyBuilder): void {
     let hash = 0;
     for (const c of entry.bytes) hash = (Math.imul(hash, 31) + c) | 0;
     const last = this.#slots.length - 1;

@@ -10,7 +10,7 @@ import { type FastKey, fastKeyOf, readSamples } from './fast-samples.js';
 import { freePhysical, refuseObjects } from './columns.js';
 import type { VcfLine } from './line.js';
 import { latin1 } from '../text/numbers.js';
-import { entryOf, type Entry, type ValueReport } from './entry.js';
+import { keyBuilderOf, type KeyBuilder, type ValueReport } from './key-builder.js';
 import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
@@ -40,7 +40,7 @@ export class SampleParser implements ValueReport {
   readonly #struct: StructBuilder;
   readonly #names: readonly Uint8Array[];
   readonly #name: Utf8Builder;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, KeyBuilder>();
   readonly #physicalNames: Set<string>;
   readonly #report: Report;
   readonly #decodes: boolean;
@@ -50,7 +50,7 @@ export class SampleParser implements ValueReport {
   readonly #widened: Set<string>;
   /** FORMAT of the line before, which most files repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
-  #format: readonly Entry[] = [];
+  #format: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastKey[] = [];
   /** All sample names joined, and the end of each. */
   readonly #allNames: Uint8Array;
@@ -84,7 +84,7 @@ export class SampleParser implements ValueReport {
     for (const [name, builder] of this.#struct.children)
       if (name !== 'name') {
         const isWidened = widened.has(`${key}.${name}`) && hasUndeclaredType(this.#known.get(name));
-        this.#entries.set(name, entryOf(name, builder, undefined, isWidened));
+        this.#entries.set(name, keyBuilderOf(name, builder, undefined, isWidened));
       }
     const members = [...this.#struct.children.values()].map((child) => child.column());
     this.#physicalNames = new Set(
@@ -185,7 +185,7 @@ export class SampleParser implements ValueReport {
   }
 
   #appendValue(
-    entry: Entry,
+    entry: KeyBuilder,
     bytes: Uint8Array,
     from: number,
     to: number,
@@ -243,7 +243,7 @@ export class SampleParser implements ValueReport {
   }
 
   /** The entry of a key; an undeclared key is text. */
-  #entry(name: string): Entry {
+  #entry(name: string): KeyBuilder {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
       // `name` is the sample's name; the values of a FORMAT key with that name get another one.
@@ -253,17 +253,17 @@ export class SampleParser implements ValueReport {
       const own: Column = { name: unique, physical, type: 'string', isList: false };
       const column = overlaid(own, known);
       refuseObjects([own], [column], `${this.#field}.`);
-      entry = entryOf(unique, this.#struct.child(column));
+      entry = keyBuilderOf(unique, this.#struct.child(column));
       this.#entries.set(name, entry);
     }
     return entry;
   }
 
-  tolerates(entry: Entry, code: number, message: string): boolean {
+  tolerates(entry: KeyBuilder, code: number, message: string): boolean {
     return !this.#report.warn(this.#lineNumber, code, `${this.#field}.${entry.name}`, message);
   }
 
-  #fault(entry: Entry, code: number, message: string): boolean {
+  #fault(entry: KeyBuilder, code: number, message: string): boolean {
     return this.#reject(code, `${this.#field}.${entry.name}`, message);
   }
 

@@ -12,24 +12,24 @@ import { isoMicros } from '../../engine/ingest/iso-date.js';
 import { floatAt, integerAt, isDigits, isWiderNumber, latin1 } from '../text/numbers.js';
 import { nonFinite } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { Kind, type Entry, type Fault, type ValueReport } from './entry.js';
+import { KeyKind, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
 
 /** Appends a single value; returns null, or the fault of a value that was not appended. */
 export function appendOne(
   column: ColumnBuilder,
-  kind: Kind,
+  kind: KeyKind,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
-): Fault | null {
+): ValueFault | null {
   // A missing value and an empty list item (`AF=0.1,,0.2`) are null.
   if (from === to || (to - from === 1 && bytes[from] === 46)) {
     column.appendNull();
     return null;
   }
   switch (kind) {
-    case Kind.Integer: {
+    case KeyKind.Integer: {
       const value = integerAt(bytes, from, to);
       if (value !== (value | 0)) {
         const isWider = isWiderNumber(bytes, from, to);
@@ -38,17 +38,17 @@ export function appendOne(
       (column as IntegerBuilder).append(value);
       return null;
     }
-    case Kind.Widened: {
+    case KeyKind.Widened: {
       // What is not a number is rejected as in chunks without fractions: the result does not depend on the chunks.
       const whole = integerAt(bytes, from, to);
       const isWhole = whole === (whole | 0);
       if (!isWhole && !isWiderNumber(bytes, from, to))
         return badInteger(bytes, from, to, '32-bit ');
-      return appendOne(column, Kind.Double, bytes, from, to, decode);
+      return appendOne(column, KeyKind.Double, bytes, from, to, decode);
     }
-    case Kind.Long:
+    case KeyKind.Long:
       return appendLong(column as LongBuilder, bytes, from, to);
-    case Kind.Double: {
+    case KeyKind.Double: {
       const value = floatAt(bytes, from, to);
       if (value - value === 0) {
         (column as DoubleBuilder).append(value);
@@ -57,7 +57,7 @@ export function appendOne(
       const message = `"${latin1(bytes, from, to)}" is not a number`;
       return nonFinite(bytes, from, to) ?? { code: codes.invalidValue, message };
     }
-    case Kind.Flag: {
+    case KeyKind.Flag: {
       const isTrue = to - from === 1 && bytes[from] === 49;
       const isFalse = to - from === 1 && bytes[from] === 48;
       if (!isTrue && !isFalse)
@@ -68,7 +68,7 @@ export function appendOne(
       (column as BooleanBuilder).append(isTrue);
       return null;
     }
-    case Kind.Date: {
+    case KeyKind.Date: {
       const micros = isoMicros(bytes, from, to, true);
       if (micros === undefined)
         return { code: codes.invalidValue, message: `"${latin1(bytes, from, to)}" is not a date` };
@@ -76,7 +76,7 @@ export function appendOne(
       else (column as LongBuilder).append(micros);
       return null;
     }
-    case Kind.Json: {
+    case KeyKind.Json: {
       const text = new TextDecoder().decode(bytes.subarray(from, to));
       (column as Utf8Builder).appendString(JSON.stringify(text));
       return null;
@@ -91,13 +91,13 @@ function appendLong(
   bytes: Uint8Array,
   from: number,
   to: number,
-): Fault | null {
+): ValueFault | null {
   const value = integerAt(bytes, from, to);
   if (value === value) {
     column.append(value);
     return null;
   }
-  const bad = (): Fault => {
+  const bad = (): ValueFault => {
     const isWider = isWiderNumber(bytes, from, to);
     return { ...badInteger(bytes, from, to, '64-bit '), isWider };
   };
@@ -108,7 +108,7 @@ function appendLong(
   return null;
 }
 
-function badInteger(bytes: Uint8Array, from: number, to: number, width: string): Fault {
+function badInteger(bytes: Uint8Array, from: number, to: number, width: string): ValueFault {
   const special = nonFinite(bytes, from, to);
   if (special !== undefined) return special;
   const text = latin1(bytes, from, to);
@@ -123,7 +123,7 @@ function appendText(
   from: number,
   to: number,
   decode: boolean,
-): Fault | null {
+): ValueFault | null {
   if (to - from > budgets.stringBytes) {
     const { type, isDeclared } = column.column();
     if (type === 'string' || column.becameText)
@@ -169,14 +169,14 @@ function hex(c: number): number {
 
 /** Makes the column one of type `text`, with a warning, and appends the value. */
 export function appendLongText(
-  entry: Entry,
+  entry: KeyBuilder,
   column: ColumnBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
   report: ValueReport,
-): Fault | null {
+): ValueFault | null {
   const fault = { code: codes.stringLength, message: becomesText(to - from) };
   if (!report.tolerates(entry, fault.code, fault.message)) return { ...fault, isReported: true };
   (column as Utf8Builder).becomeText();

@@ -1,6 +1,6 @@
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { appendAnnotations } from './annotation-values.js';
-import { Kind, type Entry, type Fault, type ValueReport } from './entry.js';
+import { KeyKind, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
 import { appendLongText, appendOne } from './single-values.js';
 
 /**
@@ -11,14 +11,14 @@ import { appendLongText, appendOne } from './single-values.js';
  * somebody declared the type, they are errors.
  */
 export function appendValue(
-  entry: Entry,
+  entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
   report: ValueReport,
-): Fault | null {
-  if (entry.kind === Kind.Annotation)
+): ValueFault | null {
+  if (entry.kind === KeyKind.Annotation)
     return appendAnnotations(entry, bytes, from, to, decode, report);
   if (!entry.isList) return appendItem(entry, bytes, from, to, decode, report);
   if (from === to || (to - from === 1 && bytes[from] === 46)) {
@@ -39,13 +39,13 @@ export function appendValue(
 }
 
 function appendItem(
-  entry: Entry,
+  entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
   to: number,
   decode: boolean,
   report: ValueReport,
-): Fault | null {
+): ValueFault | null {
   const fault = appendOne(entry.items, entry.kind, bytes, from, to, decode);
   if (fault?.isLongText) return appendLongText(entry, entry.items, bytes, from, to, decode, report);
   if (fault === null || fault.isNonFinite !== true || entry.isDeclared) return fault;

@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/core/errors.js';
-import type { GenomeBuild } from '../../engine/core/types.js';
+import type { GenomeBuild, JsonObject } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
 
 /** Reader parameters (specification, "VCF parameters"). */
@@ -28,10 +28,8 @@ export const vcfParameters = {
     'false: the keys of ClinVar, gnomAD, dbSNP, 1000 Genomes, COSMIC, SnpEff and VEP are read like any others.',
 };
 
-type Input = Readonly<Record<string, unknown>>;
-
 /** Parses `reader_params`; throws `invalid('reader_params', …)`. */
-export function vcfParams(input: Input): VcfParams {
+export function vcfParams(input: JsonObject): VcfParams {
   return {
     build: buildParam(input['genome_build']),
     annotationsKey: fieldName(input, 'annotations_key', 'ANN'),
@@ -50,13 +48,13 @@ function separators(value: unknown): ReadonlyMap<string, string | null> {
   return new Map(entries as [string, string | null][]);
 } // prettier-ignore
 
-function flag(input: Input, name: string, fallback = false): boolean {
+function flag(input: JsonObject, name: string, fallback = false): boolean {
   const value = input[name] ?? fallback;
   if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
   return value;
 }
 
-function fieldName(input: Input, name: string, fallback: string): string {
+function fieldName(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || value === '')

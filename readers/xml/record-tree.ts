@@ -13,7 +13,7 @@ export interface Text {
  * are used again for the next record, so that a record costs no objects. Whether an element is repeated is known only when
  * its parent ends, which is why values do not go straight to their columns.
  */
-export class Tree {
+export class ElementTree {
   count = 0;
   /** The text of a node that has one, in `source` or in `scratch`. */
   source: Uint8Array = new Uint8Array(0);

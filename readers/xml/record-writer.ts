@@ -1,10 +1,10 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Names } from './name-table.js';
-import type { Text, Tree } from './record-tree.js';
+import type { Text, ElementTree } from './record-tree.js';
 
 /** A field of an object, with what is known of it in the object that is being filled. */
-interface Slot {
+interface FieldSlot {
   /** Undefined until it is looked up. */
   column: ValueColumn | undefined;
   /** The last record that had this field. */
@@ -18,20 +18,20 @@ interface Slot {
   /** The values so far, for a field that is stored as JSON text. */
   json: string;
   /** The slot whose list is to be ended after this one's. */
-  nextOpen: Slot | null;
+  nextOpen: FieldSlot | null;
   /** The members of its own objects. */
-  members: Slots | null;
+  members: FieldSlots | null;
 }
 
 /** The slots of the fields of an object, by the numbers of their names; with no `fields` it is not stored as an object. */
-class Slots {
+class FieldSlots {
   fields: ObjectFields | null;
-  readonly #slots: (Slot | undefined)[] = [];
+  readonly #slots: (FieldSlot | undefined)[] = [];
   constructor(fields: ObjectFields | null) {
     this.fields = fields;
   }
 
-  of(number: number): Slot {
+  of(number: number): FieldSlot {
     return (this.#slots[number] ??= {
       column: undefined,
       lastRecord: -1,
@@ -46,7 +46,7 @@ class Slots {
   }
 
   /** Null when it was one field too many, which is refused in every record that has it. */
-  column(slot: Slot, name: string): ValueColumn | null {
+  column(slot: FieldSlot, name: string): ValueColumn | null {
     const column = this.fields?.field(name) ?? null;
     if (column !== null) slot.column = column;
     return column;
@@ -65,20 +65,20 @@ class Slots {
  * keys come between their elements, for every column is filled by itself.
  */
 export class RecordWriter {
-  readonly #tree: Tree;
+  readonly #tree: ElementTree;
   readonly #names: Names;
   readonly #context: RecordContext;
   readonly #fields: ObjectFields;
-  readonly #root: Slots;
+  readonly #root: FieldSlots;
   readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
   #objects = 0;
 
-  constructor(tree: Tree, names: Names, fields: ObjectFields, context: RecordContext) {
+  constructor(tree: ElementTree, names: Names, fields: ObjectFields, context: RecordContext) {
     this.#tree = tree;
     this.#names = names;
     this.#context = context;
     this.#fields = fields;
-    this.#root = new Slots(fields);
+    this.#root = new FieldSlots(fields);
   }
 
   /** Adds the tree's record as the row that is being filled. */
@@ -88,7 +88,7 @@ export class RecordWriter {
     this.#context.checkWidth();
   }
 
-  #object(node: number, slots: Slots, row: number): void {
+  #object(node: number, slots: FieldSlots, row: number): void {
     const tree = this.#tree;
     const object = ++this.#objects;
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
@@ -96,7 +96,7 @@ export class RecordWriter {
       slot.count = slot.object === object ? slot.count + 1 : 1;
       slot.object = object;
     }
-    let open: Slot | null = null;
+    let open: FieldSlot | null = null;
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
       const name = tree.name(child);
       const slot = slots.of(name);
@@ -128,7 +128,7 @@ export class RecordWriter {
   }
 
   /** Counts a field once in its record. */
-  #meet(slot: Slot, child: number): void {
+  #meet(slot: FieldSlot, child: number): void {
     if (slot.lastRecord === this.#context.record) return;
     slot.lastRecord = this.#context.record;
     // The members of an object count, not the object.
@@ -136,9 +136,9 @@ export class RecordWriter {
   }
 
   /** Counts the members of an object that is not stored as one: what counts as a column of a record depends on no type. */
-  #meetMembers(node: number, slot: Slot): void {
+  #meetMembers(node: number, slot: FieldSlot): void {
     const tree = this.#tree;
-    const members = (slot.members ??= new Slots(null));
+    const members = (slot.members ??= new FieldSlots(null));
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
       const member = members.of(tree.name(child));
       this.#meet(member, child);
@@ -150,7 +150,7 @@ export class RecordWriter {
     return this.#tree.firstChild(node) < 0 && !this.#tree.hasText(node);
   }
 
-  #item(slot: Slot, child: number): void {
+  #item(slot: FieldSlot, child: number): void {
     if (slot.items !== null) {
       this.#value(slot.items, slot, child);
       return;
@@ -159,7 +159,7 @@ export class RecordWriter {
     if (slot.column!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
   }
 
-  #value(column: ValueColumn, slot: Slot, node: number): void {
+  #value(column: ValueColumn, slot: FieldSlot, node: number): void {
     const tree = this.#tree;
     const isObject = tree.firstChild(node) >= 0;
     if (this.#isNull(node)) column.appendNull();
@@ -172,7 +172,7 @@ export class RecordWriter {
         this.#meetMembers(node, slot);
         return;
       }
-      const members = (slot.members ??= new Slots(fields));
+      const members = (slot.members ??= new FieldSlots(fields));
       members.bind(fields);
       this.#object(node, members, fields.row);
       column.endObject();

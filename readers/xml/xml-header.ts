@@ -16,7 +16,7 @@ import {
 
 /** The text before the root element. */
 export interface XmlHeader {
-  readonly encoding: Encoding;
+  readonly encoding: XmlEncoding;
   /** The root element's name, null for an empty file. */
   readonly root: string | null;
   /** Where the root element begins. */
@@ -27,12 +27,12 @@ export interface XmlHeader {
 }
 
 /** The encodings that are read; US-ASCII is UTF-8 too. */
-export type Encoding = 'utf-8' | 'iso-8859-1';
+export type XmlEncoding = 'utf-8' | 'iso-8859-1';
 
 /** Document types are a few kilobytes. */
 const maxBytes = 16 << 20;
 
-const encodings: Readonly<Record<string, Encoding>> = {
+const encodings: Readonly<Record<string, XmlEncoding>> = {
   'utf-8': 'utf-8',
   utf8: 'utf-8',
   'us-ascii': 'utf-8',
@@ -62,7 +62,7 @@ export async function readXmlHeaderer(source: HeaderSource): Promise<XmlHeader> 
 function headIn(bytes: Uint8Array): XmlHeader {
   if (bytes.length === 0)
     return { encoding: 'utf-8', root: null, bodyOffset: 0, bodyLine: 0, column: 0 };
-  let encoding: Encoding | null = null;
+  let encoding: XmlEncoding | null = null;
   let hasType = false;
   for (let at = 0; ;) {
     while (isSpace(bytes[at])) at++;
@@ -106,7 +106,7 @@ function endOf(bytes: Uint8Array, text: string, at: number, size: number): numbe
   return found + text.length;
 }
 
-function declaredEncoding(bytes: Uint8Array, from: number, to: number): Encoding {
+function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncoding {
   const text = Buffer.from(bytes.subarray(from, to)).toString('latin1');
   const named = /\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(text);
   const name = named === null ? 'utf-8' : (named[1] ?? named[2] ?? '');
@@ -145,7 +145,7 @@ export interface Utf8 {
 }
 
 /** The chunk in UTF-8. Choice: bytes that are not UTF-8 are an error, as the format has it, unless the file declares ISO-8859-1. */
-export function asUtf8(chunk: Uint8Array, encoding: Encoding): Utf8 {
+export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8 {
   if (encoding === 'iso-8859-1') {
     const bytes = Buffer.from(Buffer.from(chunk).toString('latin1'), 'utf8');
     return { bytes, good: bytes.length };

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../engine/core/types.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { invalid } from '../../engine/core/errors.js';
 
@@ -19,10 +20,8 @@ export const xmlParameters = {
   attr_prefix: 'What the fields of attributes begin with; @ when absent.',
 };
 
-type Input = Readonly<Record<string, unknown>>;
-
 /** Parses `reader_params`; throws `invalid('reader_params', …)`. */
-export function xmlParams(input: Input): XmlParams {
+export function xmlParams(input: JsonObject): XmlParams {
   return {
     itemDepth: itemDepth(input['item_depth']),
     requiredKeys: requiredKeys(input['required_keys']),
@@ -51,7 +50,7 @@ function requiredKeys(value: unknown): readonly string[] {
   throw wrong('required_keys', 'expected a list of keys', value);
 }
 
-function text(input: Input, name: string, fallback: string): string {
+function text(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;

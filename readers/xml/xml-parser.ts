@@ -13,7 +13,7 @@ import {
 } from './characters.js';
 import { Names } from './name-table.js';
 import { References } from './references.js';
-import { Tree } from './record-tree.js';
+import { ElementTree } from './record-tree.js';
 
 /**
  * Walks the bytes of XML and makes a tree of each record. Whoever cut the text into pieces has seen to it that elements nest
@@ -26,7 +26,7 @@ import { Tree } from './record-tree.js';
 export class XmlParser {
   readonly names: Names;
   /** The record that `walk` has come to the end of; its node 0 is the element. */
-  readonly tree = new Tree();
+  readonly tree = new ElementTree();
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
   readonly #itemDepth: number;

@@ -10,7 +10,7 @@ const maxBufferedBytes = 1 << 20;
  * The body of a response, including everything received before the connection broke off. Node's own stream drops its
  * buffer on an error, so that a resumed transfer would start earlier than necessary or make no progress at all.
  */
-export class Body implements AsyncIterable<Uint8Array> {
+export class ResponseBody implements AsyncIterable<Uint8Array> {
   readonly #message: IncomingMessage;
   readonly #counter: ByteCounter;
   readonly #timeout: ConnectionTimeout;

@@ -4,10 +4,10 @@ import { checkDigest } from './expected-digest.js';
 import { networkFailure, type FetchFailure } from './failure.js';
 import type { FetchLimits } from './limits.js';
 import { Spool } from './spool.js';
-import { Transfer, type Download } from './transfer.js';
+import { Transfer, type DownloadRequest } from './transfer.js';
 
 /** Fetches a URL into a new file and resumes broken transfers; on failure the file is removed. */
-export async function download(job: Download): Promise<Written> {
+export async function download(job: DownloadRequest): Promise<Written> {
   const spool = await Spool.open(job.file);
   const transfer = new Transfer(job, spool);
   try {

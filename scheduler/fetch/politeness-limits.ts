@@ -11,7 +11,7 @@ export class PolitenessLimits {
   readonly #perHost: number;
   readonly #perMinute: number;
   readonly #hosts = new Map<string, { readonly slots: Slots; users: number }>();
-  readonly #rateLimiters = new Map<number, RateLimiter>();
+  readonly #rateLimiters = new Map<number, SlidingWindowLimiter>();
 
   constructor(perHost: number, perMinute: number) {
     this.#perHost = perHost;
@@ -35,7 +35,7 @@ export class PolitenessLimits {
   async waitForRate(accountId: number, signal: AbortSignal): Promise<void> {
     let limiter = this.#rateLimiters.get(accountId);
     if (limiter === undefined) {
-      this.#rateLimiters.set(accountId, (limiter = new RateLimiter(this.#perMinute)));
+      this.#rateLimiters.set(accountId, (limiter = new SlidingWindowLimiter(this.#perMinute)));
     }
     const ms = limiter.reserve(performance.now());
     if (ms > 0) await pause(ms, undefined, { signal });
@@ -60,7 +60,7 @@ export class PolitenessLimits {
 }
 
 /** Sliding-window rate limiter: at most `most` requests start within any minute. */
-export class RateLimiter {
+export class SlidingWindowLimiter {
   readonly #most: number;
   /** Start times of the requests of the last minute and of those still waiting, in ascending order. */
   #times: number[] = [];

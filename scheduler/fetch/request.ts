@@ -1,6 +1,6 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Body } from './body.js';
+import { ResponseBody } from './body.js';
 import { connectTo } from './connect.js';
 import { transient } from './failure.js';
 import type { FetchLimits } from './limits.js';
@@ -41,7 +41,7 @@ export async function get<T>(
     timeout.start(limits.firstByteMs, 'its host sent no answer');
     const { message, counter } = await send(url, socket, headers, limits.headerBytes);
     timeout.stop();
-    const body = new Body(message, counter, timeout, limits.idleMs);
+    const body = new ResponseBody(message, counter, timeout, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
   } catch (error) {
     throw timeout.reason ?? error;

@@ -9,7 +9,7 @@ import type { HostResponse } from './request.js';
 import type { Spool } from './spool.js';
 
 /** What to fetch, into which file. */
-export interface Download extends AccountContext {
+export interface DownloadRequest extends AccountContext {
   readonly url: URL;
   readonly file: string;
   readonly expected: ExpectedDigest;
@@ -24,10 +24,10 @@ export class Transfer {
   #resumePoint: ResumePoint | undefined;
   /** The strong entity tag of the representation whose first bytes are in the spool. */
   #tag: string | undefined;
-  readonly #job: Download;
+  readonly #job: DownloadRequest;
   readonly #spool: Spool;
 
-  constructor(job: Download, spool: Spool) {
+  constructor(job: DownloadRequest, spool: Spool) {
     this.#job = job;
     this.#spool = spool;
   }

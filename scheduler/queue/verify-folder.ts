@@ -47,12 +47,12 @@ export async function verifyFolder(parts: VerifyParts): Promise<readonly Differe
   return found;
 }
 
-type Report = (where: string, problem: string) => void;
+type ReportProblem = (where: string, problem: string) => void;
 
 async function verifyDataset(
   parts: VerifyParts,
   dataset: DatasetRow,
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   const { store, catalog, unreferencedBefore } = parts;
   const { id } = dataset;
@@ -92,7 +92,7 @@ async function verifyCounts(
   { store }: VerifyParts,
   dataset: DatasetRow,
   publications: readonly Publication[],
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   const where = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
@@ -119,7 +119,7 @@ async function verifyImports(
   { catalog }: VerifyParts,
   datasetId: number,
   committed: ReadonlySet<number>,
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   const { rows } = await catalog.imports.list({ viewer: null, datasetId }, wholeList);
   for (const { id, status, isDryRun } of rows) {
@@ -135,7 +135,7 @@ async function verifyImports(
 async function verifyUnknownDatasets(
   { data, catalog, unreferencedBefore }: VerifyParts,
   known: ReadonlySet<number>,
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   const dropped = new Set(await catalog.datasets.dropped()); // the next start removes these
   for (const { name } of await list(data.datasets)) {
@@ -148,7 +148,7 @@ async function verifyUnknownDatasets(
   }
 }
 
-async function verifyObjects(parts: VerifyParts, report: Report): Promise<void> {
+async function verifyObjects(parts: VerifyParts, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.objects.list({ viewer: null }, wholeList);
   const files = rows.filter((row) => row.objectType === 'file' && row.revision > 0);
@@ -184,7 +184,7 @@ async function problemOf(
   }
 }
 
-async function verifyExports(parts: VerifyParts, report: Report): Promise<void> {
+async function verifyExports(parts: VerifyParts, report: ReportProblem): Promise<void> {
   const { data, catalog, now } = parts;
   const { rows } = await catalog.exports.list({ viewer: null }, wholeList);
   const files = (await list(data.exports)).map(({ name }) => name);
@@ -201,7 +201,7 @@ async function verifyExports(parts: VerifyParts, report: Report): Promise<void> 
   await reportUnreferenced(parts, 'exports', referenced, report);
 }
 
-async function verifyRejected(parts: VerifyParts, report: Report): Promise<void> {
+async function verifyRejected(parts: VerifyParts, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.imports.list({ viewer: null }, wholeList);
   const referenced = new Set<string>();
@@ -220,7 +220,7 @@ async function verifyRejected(parts: VerifyParts, report: Report): Promise<void>
 }
 
 /** Checks that the scratch folder has only files of open tasks: inline records, and chunks of earlier attempts. */
-async function verifyScratch(parts: VerifyParts, report: Report): Promise<void> {
+async function verifyScratch(parts: VerifyParts, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const referenced = new Set<string>();
   for (const { name } of await list(data.scratch)) {
@@ -232,7 +232,7 @@ async function verifyScratch(parts: VerifyParts, report: Report): Promise<void> 
 /** Reports every file in the quarantine; `folder` is relative to the data folder. */
 async function verifyQuarantine(
   parts: VerifyParts,
-  report: Report,
+  report: ReportProblem,
   folder = 'quarantine',
 ): Promise<void> {
   for (const { name, kind } of await list(join(parts.data.root, folder))) {
@@ -247,7 +247,7 @@ async function reportUnreferenced(
   { data, unreferencedBefore }: VerifyParts,
   part: 'objects' | 'exports' | 'rejected' | 'scratch',
   referenced: ReadonlySet<string>,
-  report: Report,
+  report: ReportProblem,
 ): Promise<void> {
   for (const { name } of await list(data.path(part))) {
     if (referenced.has(name)) continue;

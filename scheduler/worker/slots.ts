@@ -1,5 +1,5 @@
 /** A queued job. */
-interface Waiting {
+interface WaitingJob {
   readonly start: () => void;
   readonly isUrgent: boolean;
 }
@@ -11,7 +11,7 @@ interface Waiting {
  */
 export class Slots {
   #free: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingJob[] = [];
 
   constructor(count: number) {
     this.#free = count;
@@ -36,7 +36,7 @@ export class Slots {
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: WaitingJob = {
         isUrgent,
         start: () => {
           signal.removeEventListener('abort', abort);
@@ -52,7 +52,7 @@ export class Slots {
     });
   }
 
-  #next(): Waiting | undefined {
+  #next(): WaitingJob | undefined {
     const urgent = this.#waiting.findIndex(({ isUrgent }) => isUrgent);
     return this.#waiting.splice(Math.max(0, urgent), 1)[0];
   }

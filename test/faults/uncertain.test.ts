@@ -7,7 +7,7 @@ import { armFault, faultHits } from '../../engine/core/faultpoint.js';
 import { makeFolder, openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import { writeSegment } from '../engine/store/write-segment.js';
-import type { Change } from '../../engine/store/store.js';
+import type { DatasetChange } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/core/types.js';
 import { batchOf } from '../engine/store/random.js';
 
@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder.root, { recursive: true });
 });
 
-async function staged(task: number): Promise<{ change: Change; scratch: string }> {
+async function staged(task: number): Promise<{ change: DatasetChange; scratch: string }> {
   const scratch = folder.taskScratch(task, 1);
   await makeFolder(scratch);
   const data = batchOf(columns, [[BigInt(task)]], 1, BigInt(task), 0);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
 import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/failure.js';
-import { RateLimiter } from '../../scheduler/fetch/politeness-limits.js';
+import { SlidingWindowLimiter } from '../../scheduler/fetch/politeness-limits.js';
 import { defaultLimits } from '../../scheduler/fetch/limits.js';
 import { retryDelayMs } from '../../scheduler/fetch/download.js';
 import { random } from '../random.js';
@@ -515,7 +515,7 @@ describe('N10: a host is not flooded', () => {
   });
 
   test('T0: so many requests an account and minute (fetchesPerAccountAndMinute)', () => {
-    const limiter = new RateLimiter(3);
+    const limiter = new SlidingWindowLimiter(3);
     const taken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserve(now));
     expect(taken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
     expect(limiter.reserve(200_000)).toBe(0);

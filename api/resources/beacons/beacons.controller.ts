@@ -7,7 +7,7 @@ import { crudController, type CrudResource } from '../../http/crud.js';
 import { readBoolean, readId, type Form } from '../../http/form.js';
 import { oneId, omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
@@ -156,7 +156,7 @@ async function orFail<T>(
   }
 }
 
-function filter(query: QueryString, caller: Caller): SavedResourceFilter {
+function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     viewer: viewerOf(caller),

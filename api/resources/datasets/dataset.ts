@@ -50,11 +50,11 @@ export interface DatasetValues {
   readonly fields?: readonly ObjectRow['metadata'][];
 }
 
-type Field = ResourceField<DatasetRow, DatasetContext>;
-const ofObject = (read: (object: ObjectRow) => unknown): Pick<Field, 'show'> => ({
+type DatasetResourceField = ResourceField<DatasetRow, DatasetContext>;
+const ofObject = (read: (object: ObjectRow) => unknown): Pick<DatasetResourceField, 'show'> => ({
   show: (_, { object }) => read(object),
 });
-const address = (rest: string): Field => ({
+const address = (rest: string): DatasetResourceField => ({
   type: text,
   example: `http://localhost:7878/v2/datasets/4812${rest}`,
   show: ({ id: datasetId }, { origin }) => `${origin}/v2/datasets/${datasetId}${rest}`,

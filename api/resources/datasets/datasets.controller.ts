@@ -2,7 +2,7 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
 import { ids, omitUndefined, value } from '../../http/list-query.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { createObject } from '../objects/create-object.js';
 import { removeFiles } from '../objects/remove-files.js';
@@ -50,7 +50,7 @@ export const DatasetsController = crudController<
   delete: async (context, { id }) => removeFiles(context, await context.catalog.objects.delete(id)),
 });
 
-function filter(query: QueryString, caller: Caller): DatasetFilter {
+function filter(query: QueryParams, caller: Caller): DatasetFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<DatasetFilter>({

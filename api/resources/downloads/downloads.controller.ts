@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
-import { sendFile, type Download } from './send-file.js';
+import { sendFile, type StoredDownload } from './send-file.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { downloadOperations } from '../objects/objects.operations.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { exportFile, nameIn } from './signed-addresses.js';
@@ -22,7 +22,7 @@ export class DownloadsController {
   async object(
     @Param('id') id: string,
     @Param('revision') revision: string,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
@@ -46,7 +46,7 @@ export class DownloadsController {
   @Public()
   async rejected(
     @Param('id') id: string,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
@@ -71,7 +71,7 @@ export class DownloadsController {
   @Public()
   async export(
     @Param('id') id: string,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
@@ -97,7 +97,7 @@ export class DownloadsController {
   /** Sends a file of a row; a 404 if the row was deleted after it was read, and the file with it. */
   private async send(
     rowOf: () => Promise<object | undefined>,
-    download: Download,
+    download: StoredDownload,
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<Readable> {

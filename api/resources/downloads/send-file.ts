@@ -8,7 +8,7 @@ import { attachment } from '../../http/signed-url.js';
 const chunkBytes = 32 << 10;
 
 /** A stored file as a download. */
-export interface Download {
+export interface StoredDownload {
   readonly path: string;
   readonly name: string;
   /** Changes when the bytes do. */
@@ -21,7 +21,7 @@ export interface Download {
  * content-encoded, with one byte range if asked for.
  */
 export async function sendFile(
-  download: Download,
+  download: StoredDownload,
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<Readable> {
@@ -57,7 +57,7 @@ export async function sendFile(
 
 function rangeOf(
   file: FileReader,
-  download: Download,
+  download: StoredDownload,
   request: ApiRequest,
   reply: ApiReply,
 ): ByteRange | undefined {

@@ -4,7 +4,7 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { readBoolean } from '../../http/form.js';
-import type { Query } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
 /** The signed path to which the bytes of a new file are uploaded, valid for this object and revision only. */
@@ -49,7 +49,7 @@ export function exportFile(data: DataFolder, id: number, filename: string): stri
 }
 
 /** Whether a download answers 302: yes unless `redirect` is false or empty, as clients send it (contract 11.4). */
-export function isRedirect(query: Query): boolean {
+export function isRedirect(query: QueryParams): boolean {
   if (!Object.hasOwn(query, 'redirect')) return true;
   const values = query['redirect'];
   return readBoolean(Array.isArray(values) ? values.at(-1) : values) ?? true;

@@ -11,7 +11,7 @@ import { jobController } from '../tasks/job.controller.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { exportOperations } from '../tasks/jobs.operations.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { exportFile, exportTarget, isRedirect } from '../downloads/signed-addresses.js';
@@ -54,7 +54,7 @@ export class ExportsController extends jobController({
   @Access('read', 'export')
   download(
     @Resource() row: ExportRow,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): object {

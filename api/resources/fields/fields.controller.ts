@@ -11,7 +11,7 @@ import { Form } from '../../http/form.js';
 import { omitUndefined, value, values } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
-import { answerList, type Query as QueryString } from '../../http/page.js';
+import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { fieldFacets } from '../records/query-records.js';
 import {
@@ -58,7 +58,7 @@ export class FieldsController {
   @Access('read', 'dataset')
   list(
     @Resource() dataset: DatasetRow,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -125,7 +125,7 @@ export class FieldsController {
   @Access('read', 'field')
   async facets(
     @Resource() field: FieldRow,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
@@ -148,7 +148,7 @@ async function vaultOf(context: AppContext, datasetId: number): Promise<number> 
 }
 
 /** The options of a facet from a query string; nested facets are field names, or facets as JSON. */
-function facetOptions(query: QueryString): Readonly<Record<string, unknown>> {
+function facetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
   const percents = values(query, 'percents').flatMap((text) => text.split(','));
   const single = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return omitUndefined<Readonly<Record<string, unknown>>>({

@@ -135,7 +135,7 @@ async function datasetOf(
 }
 
 /** Where the records come from: a file, the request or a manifest. */
-interface Source {
+interface RequestedSource {
   readonly kind: ImportRow['source'];
   /** The key of the request, for error messages. */
   readonly key: string;
@@ -149,7 +149,7 @@ async function sourceOf(
   context: AppContext,
   caller: Caller,
   form: Form,
-): Promise<Source | undefined> {
+): Promise<RequestedSource | undefined> {
   const keys = ['data_records', 'records', 'object_id', 'manifest'] as const;
   const found = keys.filter((key) => !isAbsent(form.raw(key)));
   const [key] = found;
@@ -171,7 +171,7 @@ function isAbsent(value: unknown): boolean {
   );
 }
 
-function recordSource(form: Form, key: string): Source | undefined {
+function recordSource(form: Form, key: string): RequestedSource | undefined {
   const value = form.raw(key);
   // One client unboxes a list of length one.
   const records = isObject(value) ? [value] : value;
@@ -192,7 +192,7 @@ async function fileSource(
   form: Form,
   key: string,
   objectId: unknown,
-): Promise<Source | undefined> {
+): Promise<RequestedSource | undefined> {
   const object = await findFile(context, caller, objectId);
   return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
 }
@@ -225,7 +225,7 @@ async function manifestSource(
   context: AppContext,
   caller: Caller,
   form: Form,
-): Promise<Source | undefined> {
+): Promise<RequestedSource | undefined> {
   const manifest = form.object('manifest');
   if (!manifest) return undefined;
   const files = await readManifest(form, manifest, (objectId) =>
@@ -236,7 +236,11 @@ async function manifestSource(
   return { kind: 'manifest', key: 'manifest', manifest: stored, files };
 }
 
-function checkReaders(form: Form, { object, files }: Source, options: Partial<NewImport>): void {
+function checkReaders(
+  form: Form,
+  { object, files }: RequestedSource,
+  options: Partial<NewImport>,
+): void {
   const readerParams = options.readerParams ?? null;
   const genomeBuild = options.genomeBuild ?? null;
   if (files) checkManifestReaders(form, files, readerParams, genomeBuild);

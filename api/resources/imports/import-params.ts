@@ -15,7 +15,7 @@ import {
 } from '../../http/schema.js';
 
 /** The parameters under one key of an import; any other name is an error. */
-export interface Params {
+export interface ParameterGroup {
   readonly type: ValueType;
   /** What answers show of parameters that are not set. */
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface Params {
 
 function params(
   properties: Readonly<Record<string, Property & { readonly initial?: unknown }>>,
-): Params {
+): ParameterGroup {
   const entries = Object.entries(properties);
   return {
     type: objectOf(

@@ -49,7 +49,7 @@ const initialMetadata = {
 
 const written = { create: 'optional' } as const;
 const source = { create: 'optional', lookup: true } as const;
-type Field = ResourceField<ImportRow, ImportContext>;
+type ImportResourceField = ResourceField<ImportRow, ImportContext>;
 
 /** An import (contract 10.1), with the commits that it made. */
 export const importResource = declareResource<ImportRow, ImportContext, Partial<NewImport>>({
@@ -57,7 +57,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
   description: 'An import: the records of files, or of the request itself, added to a dataset.',
   fields: {
     class_name: constant('DatasetImport'),
-    ...(jobFields as Readonly<Record<string, Field>>),
+    ...(jobFields as Readonly<Record<string, ImportResourceField>>),
     dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
     url: {
       type: text,
@@ -162,7 +162,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     import_messages: empty({}),
     metadata: {
-      ...(jobFields['metadata'] as Field),
+      ...(jobFields['metadata'] as ImportResourceField),
       type: readBy(jsonObject, (form, key) => form.object(key)),
       description:
         'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',

@@ -11,7 +11,7 @@ import { jobController } from '../tasks/job.controller.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { importOperations } from '../tasks/jobs.operations.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { importResource, serverMetadataIn } from './import.js';
@@ -59,7 +59,7 @@ export class ImportsController extends jobController({
   @Access('read', 'import')
   async rejected(
     @Resource() row: ImportRow,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {

@@ -13,7 +13,7 @@ import { Form, readBoolean } from '../../http/form.js';
 import { anyOf, idOrNull, ids, omitUndefined, value, whole } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { objectOperations } from './objects.operations.js';
-import { answerList, type Query as QueryString } from '../../http/page.js';
+import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
 import type { JsonText } from '../../http/reply.js';
@@ -57,7 +57,7 @@ export class ObjectsController {
   @Operation(objectOperations.list)
   @Access('read')
   list(
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -122,7 +122,7 @@ export class ObjectsController {
   @Access('read', 'object')
   async download(
     @Resource() object: ObjectRow,
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
@@ -171,7 +171,7 @@ function uploadOf(
   return { uploadUrl: request.origin + uploadTarget(context.signer, object) };
 }
 
-function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
+function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<ObjectFilter>({
@@ -198,7 +198,7 @@ function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
 }
 
 /** Choice: `object_type=shortcut` finds nothing instead of being an error: clients send it, and no object has that type yet. */
-function types(query: QueryString): ObjectFilter['objectTypes'] {
+function types(query: QueryParams): ObjectFilter['objectTypes'] {
   const known = ['file', 'folder', 'dataset', 'shortcut'] as const;
   const wanted = anyOf(query, 'object_type', known) ?? anyOf(query, 'type', known);
   return wanted?.filter((type) => type !== 'shortcut');

@@ -10,7 +10,7 @@ import { crudController } from '../../http/crud.js';
 import { readBoolean, type Form } from '../../http/form.js';
 import { oneId, omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
 import { datasetByIdOrPath } from '../records/batch-query.js';
@@ -77,7 +77,7 @@ export const SavedQueriesController = crudController<
   delete: (context, { id }) => context.catalog.savedQueries.delete(id),
 });
 
-function filter(query: QueryString, caller: Caller): SavedResourceFilter {
+function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     viewer: viewerOf(caller),

@@ -13,7 +13,8 @@ import { Form } from '../../http/form.js';
 import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
-import { answerList, type Page, type Query as QueryString } from '../../http/page.js';
+import type { Page } from '../../../engine/catalog/list-page.js';
+import { answerList, type QueryParams } from '../../http/page.js';
 import { reportIgnored } from '../../http/known-keys.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { refuseChange } from '../unchangeable.js';
@@ -23,7 +24,7 @@ import { taskStatuses } from './job.js';
 import type { JobAction } from './jobs.operations.js';
 
 /** What distinguishes the controller of one kind of job from another. */
-export interface JobDescription<K extends JobResourceKind> {
+export interface JobControllerDescription<K extends JobResourceKind> {
   readonly kind: K;
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
@@ -50,7 +51,7 @@ type JobControllerClass<Row> = new (context: AppContext) => {
 
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
 export function jobController<K extends JobResourceKind>(
-  job: JobDescription<K>,
+  job: JobControllerDescription<K>,
 ): JobControllerClass<Kinds[K]> {
   type Row = Kinds[K];
   const { kind, operations, cancelPermission } = job;
@@ -64,7 +65,7 @@ export function jobController<K extends JobResourceKind>(
     @Operation(operations.list)
     @Access('read')
     list(
-      @Query() query: QueryString,
+      @Query() query: QueryParams,
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
@@ -75,7 +76,7 @@ export function jobController<K extends JobResourceKind>(
     @Access('read', 'dataset')
     ofDataset(
       @Resource() dataset: DatasetRow,
-      @Query() query: QueryString,
+      @Query() query: QueryParams,
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
@@ -136,7 +137,7 @@ export function jobController<K extends JobResourceKind>(
       return job.view(new JobPresenter(this.context, request), row);
     }
 
-    page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
+    page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object> {
       const presenter = new JobPresenter(this.context, request);
       return answerList<Row>(request, query, {
         rows: (page) => job.table(this.context.catalog).list(filter, page),
@@ -154,7 +155,7 @@ function keysOf(operation: OperationRow | undefined): readonly string[] {
 }
 
 /** The filters of the account-wide lists of imports, exports and commits. */
-function jobFilter(query: QueryString, caller: Caller): JobFilter {
+function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({

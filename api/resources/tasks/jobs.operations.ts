@@ -12,7 +12,7 @@ import { importChange, importResource } from '../imports/import.js';
 import { cancel } from './job.js';
 import { task } from './task.js';
 
-interface JobDescription {
+interface JobNames {
   /** `imports`, as in `/v2/dataset_imports`. */
   readonly name: string;
   readonly tag: string;
@@ -28,7 +28,7 @@ export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
 
 /** Declares the common operations of a kind of job, and `more`. */
 function jobOperations<K extends string>(
-  { name, tag, noun, answer, body, note = '' }: JobDescription,
+  { name, tag, noun, answer, body, note = '' }: JobNames,
   more: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;

@@ -11,7 +11,7 @@ import { taskTypes } from './task.js';
 import { anyOf, ids, oneId, omitUndefined, value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { taskOperations } from './jobs.operations.js';
-import { answerList, type Query as QueryString } from '../../http/page.js';
+import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 
@@ -23,7 +23,7 @@ export class TasksController {
   @Operation(taskOperations.list)
   @Access('read')
   list(
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -65,7 +65,7 @@ export class TasksController {
   }
 }
 
-function taskFilter(query: QueryString, caller: Caller): TaskFilter {
+function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<TaskFilter>({
@@ -83,7 +83,7 @@ function taskFilter(query: QueryString, caller: Caller): TaskFilter {
 }
 
 /** A type that nothing has finds nothing. */
-function kinds(query: QueryString): readonly string[] | undefined {
+function kinds(query: QueryParams): readonly string[] | undefined {
   const wanted = values(query, 'task_type').flatMap((text) => text.split(','));
   if (wanted.length === 0) return undefined;
   return [...taskTypes].filter(([, { type }]) => wanted.includes(type)).map(([kind]) => kind);
@@ -94,7 +94,7 @@ function kinds(query: QueryString): readonly string[] | undefined {
  * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
  * not exist.
  */
-function classes(query: QueryString, caller: Caller): readonly TaskClass[] | undefined {
+function classes(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
   const wanted = anyOf(query, 'class', taskClasses);
   return caller.user.role === 'member' ? wanted?.filter((one) => one !== 'background') : wanted;
 }
@@ -107,7 +107,7 @@ const orderings = new Map<string, TaskOrdering>([
   ['status', 'status'],
 ]);
 
-function ordering(query: QueryString): TaskFilter['ordering'] {
+function ordering(query: QueryParams): TaskFilter['ordering'] {
   const text = value(query, 'ordering');
   if (text === undefined) return undefined;
   const isDescending = text.startsWith('-');

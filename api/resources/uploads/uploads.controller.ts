@@ -43,7 +43,7 @@ export class UploadsController {
 }
 
 /** The object and the revision in a signed upload URL. */
-export interface UploadTarget {
+export interface SignedUpload {
   readonly id: number;
   readonly revision: number;
 }
@@ -54,7 +54,7 @@ export interface UploadTarget {
  */
 export async function receiveUpload(
   context: AppContext,
-  target: UploadTarget,
+  target: SignedUpload,
   body: IncomingMessage,
   contentMd5: string | undefined,
 ): Promise<string> {

@@ -3,9 +3,9 @@ import { fullName, type UserRow } from '../../../engine/catalog/users.js';
 import { constant, declareResource, type ResourceField } from '../../http/resource.js';
 import { boolean, id, oneOf, text, timestamp, type ValueType } from '../../http/schema.js';
 
-type Fields<Context> = Readonly<Record<string, ResourceField<UserRow, Context>>>;
+type UserFields<Context> = Readonly<Record<string, ResourceField<UserRow, Context>>>;
 
-const summaryFields: Fields<object> = {
+const summaryFields: UserFields<object> = {
   class_name: constant('User'),
   id: { type: id, example: 3 },
   email: { type: text, example: 'ada@acme.org' },
@@ -42,7 +42,7 @@ export const user = declareResource<
   name: 'User',
   description: 'A user of the account.',
   fields: {
-    ...(summaryFields as Fields<unknown>),
+    ...(summaryFields as UserFields<unknown>),
     username: {
       type: text,
       description: 'The part of the email address before the @.',

@@ -7,7 +7,7 @@ import { AppContext } from '../../http/app-context.js';
 import { omitUndefined, value } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations, paging } from '../../http/operation-row.js';
-import { answerList, type Query as QueryString } from '../../http/page.js';
+import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { user } from './user.js';
 
@@ -59,7 +59,7 @@ export class UsersController {
   @Operation(userOperations.list)
   @Access('read')
   async list(
-    @Query() query: QueryString,
+    @Query() query: QueryParams,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {

@@ -3,7 +3,7 @@ import type { VaultFilter } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
 import { ids, omitUndefined, value, anyOf } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
-import type { Query as QueryString } from '../../http/page.js';
+import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';
@@ -50,7 +50,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   delete: async (context, { id }) => removeFiles(context, await context.catalog.vaults.delete(id)),
 });
 
-function filter(query: QueryString, caller: Caller): VaultFilter {
+function filter(query: QueryParams, caller: Caller): VaultFilter {
   const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
   const wantedProvider = value(query, 'provider');
   // All vaults have the same provider; any other matches none.

@@ -21,7 +21,7 @@ export function detectEntity(
   genes: Genes,
 ): Detection | null {
   const words = wordsOf(name);
-  for (const [entityType, matches] of Object.entries(kinds) as [EntityType, Kind][]) {
+  for (const [entityType, matches] of Object.entries(kinds) as [EntityType, EntityTest][]) {
     if (!wanted.has(entityType)) continue;
     const matched = matches(values, words, genes);
     if (matched !== null) return { entityType, sampled: values.length, matched };
@@ -38,13 +38,17 @@ export function mayHoldIds(name: string): boolean {
 }
 
 /** Returns the number of values that match a type, or null when they are too few for a field of that type. */
-type Kind = (values: readonly string[], words: readonly string[], genes: Genes) => number | null;
+type EntityTest = (
+  values: readonly string[],
+  words: readonly string[],
+  genes: Genes,
+) => number | null;
 
 const variantPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+-\S+$/i;
 const regionPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+$/i;
 
 // Choice: the thresholds were set on sample files of every format; test/engine/ingest/entities/decisions.txt lists the results.
-const kinds: Readonly<Record<EntityType, Kind>> = {
+const kinds: Readonly<Record<EntityType, EntityTest>> = {
   // Samples truncate long alleles, so the allele is not checked. Queries do not accept rs ids and HGVS as variants.
   variant: (values) => share(values, 0.9, (value) => variantPattern.test(value)),
   genomic_region: (values) => share(values, 0.9, (value) => regionPattern.test(value)),

@@ -3,7 +3,8 @@ import { genomeBuilds } from '../../core/types.js';
 import { blame, distinctFields, replaced, type Blame } from './blame.js';
 import { causeAt, impossible, recordCount, type Cause } from './cause.js';
 import { countMatches, type Clash } from './count-matches.js';
-import type { NodeCounts, Rows } from './counts.js';
+import type { RunSelect } from '../sql/statement.js';
+import type { NodeCounts } from './counts.js';
 import { guessesAt, guessesAtAll } from './guesses.js';
 import type { Guess } from './reword.js';
 import {
@@ -22,7 +23,7 @@ import { all, not, node, type Predicate } from '../predicate/predicate.js';
 export interface CauseScope {
   readonly records: number;
   readonly begin: Begin;
-  readonly rows: Rows;
+  readonly rows: RunSelect;
 }
 
 const maxLeaves = 20;

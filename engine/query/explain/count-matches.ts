@@ -1,5 +1,6 @@
 import { distinctFields } from './blame.js';
-import { CountStatement, type Rows } from './counts.js';
+import type { RunSelect } from '../sql/statement.js';
+import { CountStatement } from './counts.js';
 import type { Guess } from './reword.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { node, not, or } from '../predicate/predicate.js';
@@ -39,7 +40,7 @@ export async function countMatches(
   statement: Statement,
   root: ExplainGroup,
   { empty, guesses, clashes }: CountRequest,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<MatchCounts> {
   const counting = new CountStatement(statement, leavesOf(root));
   const counted: (readonly string[])[] = [];

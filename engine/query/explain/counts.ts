@@ -1,6 +1,6 @@
 import { compile } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { Select } from '../sql/statement.js';
+import type { RunSelect, Select } from '../sql/statement.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 
@@ -12,14 +12,11 @@ export interface NodeCounts {
   readonly left: number;
 }
 
-/** Runs a statement and returns its rows. */
-export type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
-
 /** The counts of every node of the tree but the root, by one statement. */
 export async function countNodes(
   statement: Statement,
   root: ExplainGroup,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts>> {
   const counting = new CountStatement(statement, leavesOf(root));
   const nodes: ExplainNode[] = [];

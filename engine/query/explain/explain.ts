@@ -1,6 +1,7 @@
 import { causesOf } from './causes.js';
 import type { Language } from '../sql/dialect.js';
-import { countNodes, type NodeCounts, type Rows } from './counts.js';
+import type { RunSelect } from '../sql/statement.js';
+import { countNodes, type NodeCounts } from './counts.js';
 import { hintsAbout } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
 import { segmentTest } from '../predicate/prune.js';
@@ -20,7 +21,7 @@ export interface ExplainScope {
   /** How the query was answered. */
   readonly plan: Plan;
   readonly language: Language;
-  readonly rows: Rows;
+  readonly rows: RunSelect;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
   readonly findCaseVariants: (predicate: Predicate) => Promise<CaseVariants>;

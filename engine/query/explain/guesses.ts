@@ -6,7 +6,7 @@ import {
   read,
   readAtom,
   reword,
-  type Change,
+  type Rewording,
   type Guess,
   type Reworded,
 } from './reword.js';
@@ -69,7 +69,7 @@ const geneReason = 'The records use another name of the gene';
 interface ValueChange {
   readonly cause: string;
   readonly because: string;
-  readonly change: Change;
+  readonly change: Rewording;
 }
 
 function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
@@ -92,7 +92,7 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
   ]; // prettier-ignore
 }
 
-function different(change: Change): Change {
+function different(change: Rewording): Rewording {
   return (text) => {
     const other = change(text);
     return other === text || other === '' ? undefined : other;

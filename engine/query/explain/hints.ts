@@ -3,7 +3,8 @@ import { any, and, type FieldRef, type Predicate } from '../predicate/predicate.
 import { fieldsOf } from '../predicate/kinds.js';
 import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
 import type { Statement } from '../sql/statement.js';
-import { CountStatement, type Rows } from './counts.js';
+import type { RunSelect } from '../sql/statement.js';
+import { CountStatement } from './counts.js';
 import { recordCount } from './cause.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { atomText } from './query-nodes.js';
@@ -38,7 +39,7 @@ export async function hintsAbout(
   root: ExplainGroup,
   index: FieldIndex,
   begin: () => Statement,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<readonly Hint[]> {
   const found = apartIn(root, index).slice(0, maxHints);
   if (found.length === 0) return [];

@@ -1,6 +1,6 @@
 import { compile } from '../sql/compile.js';
 import { boundType } from '../sql/params.js';
-import type { Rows } from './counts.js';
+import type { RunSelect } from '../sql/statement.js';
 import { isNumeric } from '../../core/types.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
@@ -26,7 +26,7 @@ export async function valuesAround(
   begin: Begin,
   predicate: Predicate,
   scope: Predicate,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<Around | undefined> {
   const asked = interval(predicate);
   if (!asked) return undefined;
@@ -77,7 +77,7 @@ export async function similarStrings(
   begin: Begin,
   field: FieldRef,
   text: string,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<readonly string[]> {
   const most = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
   const statement = begin();
@@ -100,7 +100,7 @@ export async function frequentStrings(
   begin: Begin,
   field: FieldRef,
   scope: Predicate,
-  rows: Rows,
+  rows: RunSelect,
 ): Promise<readonly string[]> {
   const statement = begin();
   const values = fieldExpression(statement, field);

@@ -1,7 +1,7 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { filterParts, read, reword, type Change, type Guess } from './reword.js';
+import { filterParts, read, reword, type Rewording, type Guess } from './reword.js';
 import type { ExplainContext } from './tree.js';
-import type { Bound, Predicate } from '../predicate/predicate.js';
+import type { RangeEnd, Predicate } from '../predicate/predicate.js';
 
 const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const starts = /(^|[._ ])(start|pos|position)$/i;
@@ -32,7 +32,7 @@ export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext)
   return found;
 }
 
-function plus(by: bigint): Change {
+function plus(by: bigint): Rewording {
   return (text) => (/^-?\d{1,18}$/.test(text) ? String(BigInt(text) + by) : undefined);
 }
 
@@ -67,7 +67,7 @@ function crosses(one: Predicate, other: Predicate): boolean {
   return one.low !== null && other.high !== null && isAbove(one.low, other.high);
 }
 
-function isAbove(low: Bound, high: Bound): boolean {
+function isAbove(low: RangeEnd, high: RangeEnd): boolean {
   return low.value > high.value;
 }
 

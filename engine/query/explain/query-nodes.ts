@@ -8,7 +8,7 @@ import {
   type Level,
 } from '../request/query-string/grammar.js';
 import { compileQueryString } from '../request/query-string/query-string.js';
-import type { RangeEnd } from '../request/query-string/tokens.js';
+import type { RangeEndText } from '../request/actions.js';
 
 /** The conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
@@ -95,7 +95,7 @@ function partText(part: WildPart): string {
   return part === 'any' ? '*' : part === 'one' ? '?' : escaped(part.text);
 }
 
-function endText(end: RangeEnd | null): string {
+function endText(end: RangeEndText | null): string {
   return end === null ? '*' : escaped(end.text);
 }
 

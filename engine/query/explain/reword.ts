@@ -32,7 +32,7 @@ export interface Guess {
 }
 
 /** Changes one value of a condition; undefined if it does not apply to the value. */
-export type Change = (text: string) => string | undefined;
+export type Rewording = (text: string) => string | undefined;
 
 /** Longer lists of values are not changed. */
 const maxValues = 200;
@@ -41,7 +41,7 @@ const maxValues = 200;
 export function reword(
   { source }: ExplainLeaf,
   context: ExplainContext,
-  change: Change,
+  change: Rewording,
 ): Reworded | undefined {
   if (source.kind === 'presence' || source.kind === 'element') return undefined;
   if (source.kind === 'term') {
@@ -99,7 +99,7 @@ function validOnly(work: () => Reworded | undefined): Reworded | undefined {
   }
 }
 
-function changed(value: unknown, change: Change): unknown {
+function changed(value: unknown, change: Rewording): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value === 'number' || typeof value === 'bigint') {
     const text = change(String(value));
@@ -114,7 +114,7 @@ function changed(value: unknown, change: Change): unknown {
   return Array.isArray(value) ? kept.map(([, each]) => each) : Object.fromEntries(kept);
 }
 
-function changedAtom(atom: ValueAtom, change: Change): ValueAtom | undefined {
+function changedAtom(atom: ValueAtom, change: Rewording): ValueAtom | undefined {
   if (atom.kind === 'phrase') {
     const text = change(atom.text);
     return text === undefined ? undefined : { ...atom, text };

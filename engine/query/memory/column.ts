@@ -21,7 +21,7 @@ export interface MemoryColumn {
 }
 
 /** The values, in the order of rows. */
-export type ColumnValues = Numbers | Longs | Flags | DictionaryValues | Strings;
+export type ColumnValues = Numbers | Longs | Flags | DictionaryValues | Utf8Strings;
 
 /** Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. */
 export interface Numbers {
@@ -53,7 +53,7 @@ export interface DictionaryValues {
 }
 
 /** Strings as UTF-8: string i is `bytes[offsets[i]]` to `bytes[offsets[i + 1]]`. */
-export interface Strings {
+export interface Utf8Strings {
   readonly kind: 'strings';
   readonly bytes: Buffer;
   readonly offsets: Uint32Array;
@@ -65,7 +65,7 @@ export interface Strings {
 export interface Dictionary {
   readonly strings: readonly string[];
   /** The same strings; the bytes and offsets may go on behind the last one. */
-  readonly utf8: Strings;
+  readonly utf8: Utf8Strings;
 }
 
 /** The columns of one segment, as conditions and facets read them. */

@@ -1,5 +1,5 @@
 import { hashBytes } from '../../parquet/hash.js';
-import type { Dictionary, Strings } from './column.js';
+import type { Dictionary, Utf8Strings } from './column.js';
 
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;
@@ -35,7 +35,7 @@ export class GrowingDictionary implements Dictionary {
     );
   }
 
-  get utf8(): Strings {
+  get utf8(): Utf8Strings {
     return { kind: 'strings', bytes: this.#bytes, offsets: this.#ends };
   }
 

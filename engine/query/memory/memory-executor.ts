@@ -99,7 +99,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
 }
 
 /** What a request to the shards needs beside the query: the segments that may match, and the rows that the text index found. */
-interface Prepared {
+interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];
   readonly terms: ShardQuery['terms'];
@@ -112,7 +112,7 @@ async function prepare(
   sides: readonly Predicate[],
   from: number,
   options: RunOptions,
-): Promise<Prepared | Unsupported> {
+): Promise<PreparedQuery | Unsupported> {
   const left = new Set(prune(snapshot, predicate, new Map()).segments);
   const segments = snapshot.segments.flatMap((segment, index) =>
     index >= from && left.has(segment) ? [index] : [],
@@ -285,7 +285,7 @@ function sorted(
 /** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */
 async function farRows(
   shards: Shards,
-  { known, terms }: Prepared,
+  { known, terms }: PreparedQuery,
   counts: readonly RowRef[],
   { predicate, offset, limit }: Pick<Selection, 'predicate' | 'offset' | 'limit'>,
   options: RunOptions,
@@ -307,7 +307,7 @@ async function farRows(
 
 async function ask(
   shards: Shards,
-  { known: { key, shardOf }, segments }: Prepared,
+  { known: { key, shardOf }, segments }: PreparedQuery,
   { terms, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
   options: RunOptions,
 ): Promise<readonly ShardAnswer[] | Unsupported> {

@@ -7,7 +7,7 @@ import type { Columns } from '../../core/types.js';
 import type { FacetPartial } from './facets/partial.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { Relevance } from './ranked-rows.js';
-import type { Candidate } from './top-rows.js';
+import type { TopRow } from './top-rows.js';
 import type { FoundTerms } from './terms.js';
 import type { Unsupported } from '../unsupported.js';
 
@@ -69,7 +69,7 @@ export interface ShardAnswer {
   /** Without an ordering, pairs: the number of a segment, and the number of a row in it; at most `first`, ascending. */
   readonly rows: Float64Array;
   /** With an ordering: at most `first`, in order. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly TopRow[];
   /** Empty if the query has no facets. */
   readonly facets: readonly FacetPartial[];
   /** With `isListed`: all matching rows, by segment. */

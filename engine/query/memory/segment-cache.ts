@@ -22,7 +22,7 @@ const maxFiles = 512;
 const entryBytes = 256;
 
 /** What single pages of a segment are read with, through the cache. */
-export interface PageCache {
+export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field is in memory. */
   hasColumn(field: FieldRef): boolean;
@@ -86,7 +86,7 @@ export class SegmentCache {
   }
 
   /** Access to single pages of a segment. */
-  pages(snapshot: ShardSnapshot, segment: ShardSegment): PageCache {
+  pages(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
     const scope: Scope = { snapshot, segment, depth: 0, level: recordLevel(segment.rows) };
     const fileOf = (): SegmentFile => this.file(segment);
     return {

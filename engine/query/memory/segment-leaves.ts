@@ -33,13 +33,13 @@ export interface SegmentLeaf {
 export function segmentLeaves(schema: readonly SchemaElement[]): readonly SegmentLeaf[] {
   const leaves: SegmentLeaf[] = [];
   let at = 0;
-  const walk = (above: Above, hidden: boolean): void => {
+  const walk = (above: ParentPath, hidden: boolean): void => {
     const element = schema[at++];
     if (element === undefined) throw new RangeError('the schema ends early');
     const isTop = at === 1;
     const { name, repetition_type: kind, num_children: children, type } = element;
     const definition = above.definition + (isTop || kind === 'REQUIRED' ? 0 : 1);
-    const here: Above = {
+    const here: ParentPath = {
       path: isTop ? [] : [...above.path, name],
       columns: isTop || hidden ? above.columns : [...above.columns, name],
       lists: isTop || hidden ? above.lists : [...above.lists, element.converted_type === 'LIST'],
@@ -72,7 +72,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
   return leaves;
 }
 
-interface Above {
+interface ParentPath {
   readonly path: readonly string[];
   readonly columns: readonly string[];
   readonly lists: readonly boolean[];

@@ -1,7 +1,7 @@
 import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
-import type { MemoryColumn, StringHashes, Strings } from './column.js';
+import type { MemoryColumn, StringHashes, Utf8Strings } from './column.js';
 import { lowerCase } from '../../text/fold.js';
 
 /**
@@ -55,7 +55,7 @@ export function stringHash(lowerCase: string): number {
 }
 
 /** Writes the hash of each string's lower case, as `hashBytes` computes it. */
-function hashStrings({ bytes, offsets }: Strings, hashes: Int32Array): void {
+function hashStrings({ bytes, offsets }: Utf8Strings, hashes: Int32Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let from = offsets[0]!;
   for (let i = 0; i + 1 < offsets.length; i++) {

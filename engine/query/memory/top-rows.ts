@@ -6,16 +6,14 @@ import type { MemoryColumn, SelectionBytes, SegmentView } from './column.js';
 export type SortValue = number | bigint | string | null;
 
 /** A row that may be among the first, with its sort keys. */
-export interface Candidate {
+export interface TopRow {
   readonly values: readonly SortValue[];
   readonly segment: number;
   readonly row: number;
 }
 
 /** Returns a comparator: by the keys, rows without a value last in both directions, then by segment and row. */
-export function compareCandidates(
-  ordering: readonly OrderKey[],
-): (a: Candidate, b: Candidate) => number {
+export function compareCandidates(ordering: readonly OrderKey[]): (a: TopRow, b: TopRow) => number {
   const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
   return (a, b) => {
     for (let i = 0; i < signs.length; i++) {
@@ -39,8 +37,8 @@ function compareValues(a: SortValue, b: SortValue, sign: number): number {
 export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
-  readonly #compare: (a: Candidate, b: Candidate) => number;
-  #kept: Candidate[] = [];
+  readonly #compare: (a: TopRow, b: TopRow) => number;
+  #kept: TopRow[] = [];
   /** First sort key of the last row that is kept; undefined until there are `count` rows. */
   #worst: SortValue | undefined;
 
@@ -70,7 +68,7 @@ export class TopRows {
     else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
 
-  list(): readonly Candidate[] {
+  list(): readonly TopRow[] {
     this.#cut();
     return this.#kept;
   }

@@ -3,12 +3,12 @@ import type { Facet } from '../request/facets.js';
 import type { Selection } from './executor.js';
 
 /** An estimate of how long a step takes with nothing else running. */
-export interface Cost {
+export interface StepCost {
   readonly ms: number;
 }
 
 /** The part of a request on which finding rows and facets depends. */
-type Found = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
+type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
 
 /*
  * The estimates are for two threads and columns in memory, and were measured on five million records (benchmarks/README.md): a
@@ -26,7 +26,10 @@ const statementMs = 4;
 const decodeNs = 5;
 
 /** The estimate for columns in memory over so many records. */
-export function memoryCost({ predicate, ordering, limit, facets }: Found, rows: number): Cost {
+export function memoryCost(
+  { predicate, ordering, limit, facets }: RowSelection,
+  rows: number,
+): StepCost {
   const { perRow, once } = costOfPredicate(predicate);
   const orderNs = limit > 0 ? sortNs * ordering.length : 0;
   const facetsNs = (facets ?? []).reduce((sum, facet) => sum + costOf(facet), 0);
@@ -34,7 +37,7 @@ export function memoryCost({ predicate, ordering, limit, facets }: Found, rows: 
 }
 
 /** The estimate for SQL over so many records. */
-export function sqlCost(found: Found, rows: number): Cost {
+export function sqlCost(found: RowSelection, rows: number): StepCost {
   const decoded = columnsOf(found) * decodeNs;
   return { ms: statementMs + 3 * memoryCost(found, rows).ms + (decoded * rows) / 1e6 };
 }
@@ -45,6 +48,6 @@ function costOf(facet: Facet): number {
   return nested.reduce((sum, inner) => sum + costOf(inner), nested.length > 0 ? nestedFacetNs : facetNs); // prettier-ignore
 }
 
-function columnsOf({ ordering, scores, facets }: Found): number {
+function columnsOf({ ordering, scores, facets }: RowSelection): number {
   return 1 + ordering.length + scores.length + (facets?.length ?? 0);
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { Listing } from '../memory/memory-executor.js';
-import type { Score } from '../predicate/predicate.js';
+import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
 import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
 import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
@@ -25,7 +25,7 @@ export interface Executed extends Selected {
 interface State {
   /** False if the statistics of the log rule out every record. */
   readonly mayMatch: boolean;
-  scores: readonly Score[];
+  scores: readonly ScoreTerm[];
   /** The scores have their weights, or need none, and columns in memory rank by them. */
   isRankedInMemory?: boolean;
   listing?: Listing;

@@ -7,7 +7,7 @@ import type { Facet } from '../request/facets.js';
 import { isRankedByConditions, isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
 import { isRankedByOneField } from '../text/ranked.js';
 import { ranksAlike } from '../text/relevance.js';
-import { memoryCost, sqlCost, type Cost } from './cost.js';
+import { memoryCost, sqlCost, type StepCost } from './cost.js';
 import type { Selection } from './executor.js';
 import { memoryRefusal } from '../memory/evaluate.js';
 
@@ -87,13 +87,13 @@ export function plan(request: PlanRequest, snapshot: Snapshot, available: Availa
   const test = segmentTest(request.predicate);
   const touched = snapshot.segments.filter(test);
   const rows = touched.reduce((sum, segment) => sum + segment.rows, 0);
-  const planner = new Planner(request, snapshot.columns, available, rows, snapshot.rows);
+  const planner = new QueryPlanner(request, snapshot.columns, available, rows, snapshot.rows);
   const found = planner.find();
   const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
-class Planner {
+class QueryPlanner {
   readonly #request: PlanRequest;
   readonly #columns: Columns;
   readonly #available: Available;
@@ -282,7 +282,7 @@ class Planner {
     step: StepKind,
     executor: StepExecutor,
     columns: readonly string[],
-    cost: Cost | number,
+    cost: StepCost | number,
     reason: string,
   ): PlanStep {
     const ms = typeof cost === 'number' ? cost : cost.ms;

@@ -20,7 +20,7 @@ import { Steps } from './steps.js';
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
 /** The arguments of a query. */
-interface Query {
+interface QueryArguments {
   readonly engine: QueryEngine;
   readonly snapshot: Snapshot;
   readonly fields: readonly DatasetField[];
@@ -103,14 +103,14 @@ const everything: Omit<QueryRequest, 'limit'> = {
   facets: null,
 };
 
-function recordsOf(query: Query, rows: readonly RowRef[]): Promise<readonly string[]> {
+function recordsOf(query: QueryArguments, rows: readonly RowRef[]): Promise<readonly string[]> {
   const { engine, snapshot, fields, request } = query;
   if (rows.length === 0) return Promise.resolve([]);
   const projection = project(snapshot.columns, fields, request);
   return readRecords(engine, snapshot, rows, projection, runOptions(query));
 }
 
-function executed(query: Query, steps: Steps): Promise<Executed> {
+function executed(query: QueryArguments, steps: Steps): Promise<Executed> {
   const { engine, snapshot, fields, request } = query;
   const returned =
     request.limit === 0
@@ -126,7 +126,7 @@ function executed(query: Query, steps: Steps): Promise<Executed> {
 }
 
 async function explained(
-  query: Query,
+  query: QueryArguments,
   { total, plan }: Executed,
   steps: Steps,
 ): Promise<string | undefined> {
@@ -143,7 +143,7 @@ function positionAt([segment, row]: RowRef): Position {
   return { keys: [], file: segment + 1, row: BigInt(row) };
 }
 
-function runOptions({ snapshot, options }: Query): RunOptions {
+function runOptions({ snapshot, options }: QueryArguments): RunOptions {
   return { ...options, subject: `dataset ${snapshot.datasetId}` };
 }
 

@@ -13,7 +13,7 @@ import type { Statistic } from './value-bounds.js';
  *
  * An entry never calls itself for the items of a combinator: every context has the recursion of its own operation.
  */
-export interface Kind<P extends Predicate> {
+export interface PredicateKind<P extends Predicate> {
   /** The fields that the predicate reads. */
   fields(predicate: P, fieldsOf: (item: Predicate) => readonly FieldRef[]): readonly FieldRef[];
   /** The estimated cost of evaluating it over columns in memory. */

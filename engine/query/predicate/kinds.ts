@@ -1,5 +1,5 @@
 import type { Cost } from './cost.js';
-import type { Kind } from './kind.js';
+import type { PredicateKind } from './kind.js';
 import { any } from './kinds/any.js';
 import { all, and, none, not, or } from './kinds/combinators.js';
 import { contains } from './kinds/contains.js';
@@ -15,7 +15,7 @@ import { wildcard } from './kinds/wildcard.js';
 import type { FieldRef, OfKind, Predicate } from './predicate.js';
 
 /** One entry for each kind of predicate. */
-const kinds: { readonly [K in Predicate['kind']]: Kind<OfKind<K>> } = {
+const kinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
   all,
   none,
   and,
@@ -36,8 +36,8 @@ const kinds: { readonly [K in Predicate['kind']]: Kind<OfKind<K>> } = {
 };
 
 /** The entry of a predicate's kind. */
-export function kindOf<P extends Predicate>(predicate: P): Kind<P> {
-  return kinds[predicate.kind] as unknown as Kind<P>;
+export function kindOf<P extends Predicate>(predicate: P): PredicateKind<P> {
+  return kinds[predicate.kind] as unknown as PredicateKind<P>;
 }
 
 /** The fields that a predicate reads, in the order of its conditions; a field of several conditions comes several times. */

@@ -18,7 +18,7 @@ export interface FieldRef {
 export type Scalar = string | number | bigint | boolean;
 
 /** One end of a range. */
-export interface Bound {
+export interface RangeEnd {
   readonly value: Scalar;
   readonly inclusive: boolean;
 }
@@ -53,8 +53,8 @@ export type Predicate =
   | {
       readonly kind: 'range';
       readonly field: FieldRef;
-      readonly low: Bound | null;
-      readonly high: Bound | null;
+      readonly low: RangeEnd | null;
+      readonly high: RangeEnd | null;
     }
   | { readonly kind: 'contains'; readonly field: FieldRef; readonly text: string }
   | { readonly kind: 'prefix'; readonly field: FieldRef; readonly text: string }
@@ -103,7 +103,7 @@ export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly 
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
 /** A term of the relevance score: records that satisfy `item` rank before the others. */
-export interface Score {
+export interface ScoreTerm {
   readonly item: Predicate;
   readonly boost: number;
   /** The weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */

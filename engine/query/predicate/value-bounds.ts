@@ -8,7 +8,7 @@ import type { FieldRef, Scalar } from './predicate.js';
 export type Statistic = NonNullable<LeafStats['min']> | bigint | Uint8Array;
 
 /** The values from one to another, undefined where the span is open, and whether each end is among them. */
-export type Span<T> = readonly [
+export type ValueRange<T> = readonly [
   from: T | undefined,
   to: T | undefined,
   includesFrom: boolean,
@@ -21,7 +21,7 @@ export type Span<T> = readonly [
  */
 export function boundsTest(
   type: FieldRef['type'],
-  spansOf: <T>(order: Order<T>) => readonly Span<T>[] | undefined,
+  spansOf: <T>(order: Order<T>) => readonly ValueRange<T>[] | undefined,
 ): ((min: Statistic, max: Statistic) => boolean) | undefined {
   const order = orderOf(type);
   const spans = order && spansOf(order);

@@ -8,7 +8,7 @@ import {
   node,
   none,
   or,
-  type Bound,
+  type RangeEnd,
   type FieldRef,
   type Predicate,
 } from '../predicate/predicate.js';
@@ -19,7 +19,7 @@ import { tokenize } from '../../text/tokenizer.js';
 type Type = StoredType | 'auto';
 
 /** A filter action, `FIELD__ACTION`: the types that it applies to, and the predicate that it builds from a value. */
-interface Action {
+interface FilterAction {
   readonly types: (type: Type) => boolean;
   readonly build: (field: FieldRef, value: unknown) => Predicate;
   /** Completes "finds the records of which a value of the field …", for `docs/queries.md`. */
@@ -35,7 +35,7 @@ const ends = 'lies between two listed numbers or dates';
 const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
 
 /** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
-const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
+const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
   ['', action(() => true, plain, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
   ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
   ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
@@ -52,7 +52,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['prefix', action(strings, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
 ]); // prettier-ignore
 
-function action(types: Action['types'], build: Action['build'], description: string): Action {
+function action(
+  types: FilterAction['types'],
+  build: FilterAction['build'],
+  description: string,
+): FilterAction {
   return { types, build, description };
 }
 
@@ -87,10 +91,10 @@ export function filterActions(): readonly {
  * The actions on the number of a field's values, such as `__length__gte`: the numeric actions, applied to that number. They
  * read no value of the field, so they apply to every type.
  */
-const lengthActions: ReadonlyMap<string, Action> = new Map(
-  ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, Action] => {
+const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
+  ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, FilterAction] => {
     const { build, description } = actions.get(name)!;
-    const ofLength: Action = {
+    const ofLength: FilterAction = {
       types: () => true,
       build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
       description,
@@ -303,9 +307,13 @@ function order({ type }: FieldRef, value: unknown): bigint | number {
 }
 
 /** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */
-export function interval(field: FieldRef, from: Written | null, to: Written | null): Predicate {
+export function interval(
+  field: FieldRef,
+  from: RangeEndText | null,
+  to: RangeEndText | null,
+): Predicate {
   if (field.type === 'string') {
-    const bound = (end: Written | null): Bound | null =>
+    const bound = (end: RangeEndText | null): RangeEnd | null =>
       end && { value: end.text, inclusive: end.inclusive };
     return range(field, bound(from), bound(to));
   }
@@ -319,13 +327,13 @@ export function interval(field: FieldRef, from: Written | null, to: Written | nu
 }
 
 /** One end of a range, as text of the request. */
-interface Written {
+export interface RangeEndText {
   readonly text: string;
   readonly inclusive: boolean;
 }
 
 /** A bound of a range; `none` if no stored value can satisfy it. */
-type End = Bound | 'none';
+type End = RangeEnd | 'none';
 
 function range(field: FieldRef, from: End | null, to: End | null): Predicate {
   if (from === 'none' || to === 'none') return none;

@@ -147,9 +147,9 @@ const optionSynonyms: Synonyms = {
   nested: ['facets'],
 };
 
-type Kind = Facet['kind'];
+type FacetKind = Facet['kind'];
 
-const kinds: readonly Kind[] = ['terms', 'count', 'stats', 'histogram', 'percentiles'];
+const kinds: readonly FacetKind[] = ['terms', 'count', 'stats', 'histogram', 'percentiles'];
 
 const kindSynonyms: Synonyms = {
   values: ['terms'],
@@ -173,7 +173,7 @@ const kindSynonyms: Synonyms = {
 };
 
 /** The facets of each kind of field, the default first (query language 3.1). */
-function kindsOf(name: string, type: DataType): readonly Kind[] {
+function kindsOf(name: string, type: DataType): readonly FacetKind[] {
   if (name === '_id') return ['count'];
   if (isNumeric(type)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];
   if (type === 'date') return ['terms', 'count', 'histogram'];
@@ -181,7 +181,7 @@ function kindsOf(name: string, type: DataType): readonly Kind[] {
   return [];
 }
 
-function kindOf(asked: unknown, name: string, type: DataType): Kind {
+function kindOf(asked: unknown, name: string, type: DataType): FacetKind {
   const possible = kindsOf(name, type);
   if (possible.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
   if (asked === undefined || asked === '') {
@@ -190,7 +190,7 @@ function kindOf(asked: unknown, name: string, type: DataType): Kind {
   }
   const kind = possible.find((candidate) => candidate === asked);
   if (kind) return kind;
-  if (!kinds.includes(asked as Kind)) {
+  if (!kinds.includes(asked as FacetKind)) {
     const meant = suggestionFor(String(asked), kinds, kindSynonyms);
     const fix = didYouMean(meant) || ` Known types: ${kinds.join(', ')}.`;
     throw new Problem(`Unknown facet_type: ${show(asked)}.${fix}`);

@@ -102,16 +102,21 @@ function operation(input: object, path: string, depth: number, parsing: Parsing)
 }
 
 /** Builds the predicate of an operator from its operand, which stands at `path`. */
-type Operator = (operand: unknown, path: string, depth: number, parsing: Parsing) => Predicate;
+type FilterOperator = (
+  operand: unknown,
+  path: string,
+  depth: number,
+  parsing: Parsing,
+) => Predicate;
 
-const operators: ReadonlyMap<string, Operator> = new Map([
+const operators: ReadonlyMap<string, FilterOperator> = new Map([
   ['and', combining(and)],
   ['or', combining(or)],
   ['not', combining((members) => not(and(members)))],
   ['any', sameElement],
 ]);
 
-function combining(build: (members: Predicate[]) => Predicate): Operator {
+function combining(build: (members: Predicate[]) => Predicate): FilterOperator {
   return (operand, path, depth, parsing) => {
     if (typeof operand !== 'object' || operand === null)
       throw new Problem(`Operator ${path.slice(path.lastIndexOf('.') + 1)} expects a list, not ${show(operand)}`); // prettier-ignore

@@ -1,10 +1,10 @@
 /** What a text in a notation of genomics names; positions are 1-based and inclusive, chromosomes have no `chr`. */
 export type GenomicNotation =
-  | (Place & { readonly kind: 'region'; readonly stop: bigint })
-  | (Place & { readonly kind: 'variant'; readonly reference: string; readonly alternate: string })
+  | (Locus & { readonly kind: 'region'; readonly stop: bigint })
+  | (Locus & { readonly kind: 'variant'; readonly reference: string; readonly alternate: string })
   | { readonly kind: 'rs'; readonly id: string };
 
-interface Place {
+interface Locus {
   /** In upper case; null for the build of the dataset. */
   readonly build: string | null;
   /** In upper case. */
@@ -53,7 +53,7 @@ const builds: Readonly<Record<string, string>> = {
   hs1: 'T2T-CHM13',
 };
 
-function placeOf(named: string | undefined, on: string, start: string): Place {
+function placeOf(named: string | undefined, on: string, start: string): Locus {
   return {
     build: named === undefined ? null : builds[named.toLowerCase()]!,
     chromosome: on.toUpperCase(),

@@ -14,7 +14,7 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type Score,
+  type ScoreTerm,
 } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
@@ -25,7 +25,7 @@ import { parseQueryString } from './query-string/query-string.js';
 export interface QueryRequest {
   readonly predicate: Predicate;
   /** The clauses that rank the records if there is no ordering. */
-  readonly scores: readonly Score[];
+  readonly scores: readonly ScoreTerm[];
   /** The paths to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
@@ -119,7 +119,7 @@ export function parseExportParams(
 ): QueryRequest {
   const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
   const request = parse(params, fields, genes, rule);
-  const given = params as Body | null;
+  const given = params as RequestBody | null;
   const isSafe = given?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
     throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
@@ -136,7 +136,7 @@ export function parseExportParams(
   return request;
 }
 
-type Body = Readonly<Record<string, unknown>>;
+type RequestBody = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
@@ -214,13 +214,13 @@ function flag(key: string, input: unknown): boolean {
 }
 
 /** Refuses what the interface has and this server has not yet: it would be ignored otherwise. */
-function refuseAnnotation(body: Body): void {
+function refuseAnnotation(body: RequestBody): void {
   if (isGiven(body['target_fields']))
     throw invalid('target_fields', 'target_fields is not supported yet');
   const params = body['annotator_params'];
   if (typeof params !== 'object' || params === null) return;
   for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
-    if (isGiven((params as Body)[key]))
+    if (isGiven((params as RequestBody)[key]))
       throw invalid('annotator_params', `${key} is not supported yet`);
   }
 }
@@ -232,14 +232,14 @@ function isGiven(value: unknown): boolean {
   return true;
 }
 
-function asBody(input: unknown): Body {
+function asBody(input: unknown): RequestBody {
   if (input === undefined || input === null) return {};
   if (typeof input !== 'object' || Array.isArray(input)) {
     throw new AppError('invalid', 'The query must be a JSON object', {
       non_field_errors: ['The query must be a JSON object'],
     });
   }
-  return input as Body;
+  return input as RequestBody;
 }
 
 function merged(errors: readonly AppError[]): AppError {

@@ -15,10 +15,10 @@ import type { ScalarType } from './converted.js';
 import type { LeafValues } from './leaf-values.js';
 
 /** Collects the values of a column. Values of lists and objects are in the builders below it. */
-export class ColumnBuilder {
+export class ResultColumnBuilder {
   readonly column: Column;
   /** The builders of an object's members, in order, or of a list's elements. */
-  readonly below: readonly ColumnBuilder[];
+  readonly below: readonly ResultColumnBuilder[];
   length = 0;
   #nulls = 0;
   /** One byte for each value. */
@@ -30,8 +30,9 @@ export class ColumnBuilder {
   constructor(column: Column) {
     this.column = column;
     const { isList, type, children = [] } = column;
-    if (isList) this.below = [new ColumnBuilder({ ...column, isList: false })];
-    else this.below = type === 'object' ? children.map((child) => new ColumnBuilder(child)) : [];
+    if (isList) this.below = [new ResultColumnBuilder({ ...column, isList: false })];
+    else
+      this.below = type === 'object' ? children.map((child) => new ResultColumnBuilder(child)) : [];
     if (!isList && type !== 'object') this.#values = valuesOf(type);
   }
 
@@ -87,7 +88,7 @@ export class ColumnBuilder {
 
 /** The record batch of the values in the builders, one per column, under these names. */
 export function recordBatch(
-  builders: readonly ColumnBuilder[],
+  builders: readonly ResultColumnBuilder[],
   length: number,
   names: 'own' | 'physical',
 ): RecordBatch {
@@ -122,7 +123,7 @@ interface ScalarValues {
 function valuesOf(type: ScalarType): ScalarValues {
   switch (type) {
     case 'boolean':
-      return new Flags();
+      return new BooleanValues();
     case 'integer':
       return new Int32Values((int32s) => int32s);
     case 'float':
@@ -133,11 +134,11 @@ function valuesOf(type: ScalarType): ScalarValues {
     case 'date':
       return new Int64Values(({ buffer, length }) => new BigInt64Array(buffer, 0, length / 2));
     default:
-      return new Texts();
+      return new StringValues();
   }
 }
 
-class Flags implements ScalarValues {
+class BooleanValues implements ScalarValues {
   #flags = new Uint8Array(firstRoom);
 
   add(at: number, { data }: LeafValues, i: number): void {
@@ -213,7 +214,7 @@ class Int64Values implements ScalarValues {
   }
 }
 
-class Texts implements ScalarValues {
+class StringValues implements ScalarValues {
   #ends = new Int32Array(firstRoom);
   readonly #out = new ByteSink(1024);
 

@@ -1,4 +1,4 @@
-import type { ColumnBuilder } from './column-builders.js';
+import type { ResultColumnBuilder } from './column-builders.js';
 import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
 import type { NodeFactory } from './record-tree.js';
 
@@ -8,7 +8,7 @@ export interface ColumnNode {
 }
 
 /** The nodes that append the values of a segment's records to builders. */
-export const columnNodes: NodeFactory<ColumnNode, ColumnBuilder> = {
+export const columnNodes: NodeFactory<ColumnNode, ResultColumnBuilder> = {
   scalar: (_, builder, cursor) => ({
     append: () => appendSlot(builder, cursor, cursor.begin),
   }),
@@ -60,7 +60,7 @@ export const columnNodes: NodeFactory<ColumnNode, ColumnBuilder> = {
   itemTarget: (builder) => builder.below[0]!,
 };
 
-function appendSlot(builder: ColumnBuilder, cursor: LeafCursor, slot: number): void {
+function appendSlot(builder: ResultColumnBuilder, cursor: LeafCursor, slot: number): void {
   const value = cursor.valueAt(slot);
   if (value < 0) builder.appendNull();
   else builder.appendScalar(cursor.page.values, value);

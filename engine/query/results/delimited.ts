@@ -3,7 +3,7 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { Projected } from './projection.js';
 
 /** One column of delimited text. */
-export interface CellColumn {
+export interface DelimitedColumn {
   /** Names from the top down. */
   readonly path: readonly string[];
   readonly projected: Projected;
@@ -18,7 +18,7 @@ export interface DelimitedLayout {
 }
 
 /** The columns of a projection as columns of delimited text: an object becomes one column per member, a list stays one column. */
-export function cellColumns(projection: readonly Projected[]): readonly CellColumn[] {
+export function cellColumns(projection: readonly Projected[]): readonly DelimitedColumn[] {
   return projection.flatMap(({ column, isStored }) =>
     isStored
       ? leaves(column, [column.name], (only) => only)
@@ -31,7 +31,7 @@ function leaves(
   column: Column,
   path: readonly string[],
   above: (only: Column) => Column,
-): readonly CellColumn[] {
+): readonly DelimitedColumn[] {
   if (column.isList || column.type !== 'object')
     return [{ path, projected: { column: above(column), isStored: true } }];
   return (column.children ?? []).flatMap((child) =>

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import type { RowRef } from '../plan/executor.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { SegmentFile } from '../memory/segment-file.js';
-import { ColumnBuilder, recordBatch } from './column-builders.js';
+import { ResultColumnBuilder, recordBatch } from './column-builders.js';
 import { columnNodes, type ColumnNode } from './column-nodes.js';
 import { cellColumns, endCell, type DelimitedLayout } from './delimited.js';
 import { writeRaw } from './json-bytes.js';
@@ -221,7 +221,7 @@ function batchOf(
   projection: readonly Projected[],
   names: 'own' | 'physical',
 ): RecordBatch {
-  const builders = projection.map(({ column }) => new ColumnBuilder(column));
+  const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
   let length = 0;
   eachRecord(
     source,

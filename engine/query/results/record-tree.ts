@@ -70,14 +70,14 @@ export function recordTree<N, S>(
 }
 
 /** A position in the tree of stored columns. */
-interface Above {
+interface TreePosition {
   /** Index of the column among the names of its leaves; -1 above the top. */
   readonly level: number;
   readonly depth: number;
   readonly repetition: number;
 }
 
-const top: Above = { level: -1, depth: 0, repetition: 0 };
+const top: TreePosition = { level: -1, depth: 0, repetition: 0 };
 
 class TreeBuilder<N, S> {
   /** By the name of the column at the top. */
@@ -104,7 +104,12 @@ class TreeBuilder<N, S> {
   }
 
   /** Undefined if the segment has no such column: then every record lacks it. */
-  build(column: Column, target: S, above: Above, siblings: readonly SegmentLeaf[]): N | undefined {
+  build(
+    column: Column,
+    target: S,
+    above: TreePosition,
+    siblings: readonly SegmentLeaf[],
+  ): N | undefined {
     const level = above.level + 1;
     const own = siblings.filter(({ columns }) => columns[level] === column.physical);
     const leaf = own[0];
@@ -113,7 +118,7 @@ class TreeBuilder<N, S> {
     const isStoredObject = leaf.columns.length > level + 1;
     if (isStoredObject !== (column.type === 'object') || (isStoredList && !column.isList))
       throw new RangeError(`column ${leaf.key} is stored in another shape than ${column.name}`);
-    const inside: Above = {
+    const inside: TreePosition = {
       level,
       depth: above.depth + (isStoredList ? 2 : 0) + 1,
       repetition: above.repetition + (isStoredList ? 1 : 0),
@@ -136,7 +141,7 @@ class TreeBuilder<N, S> {
     target: S,
     own: readonly SegmentLeaf[],
     depth: number,
-    inside: Above,
+    inside: TreePosition,
     isList: boolean,
   ): N {
     const factory = this.#factory;

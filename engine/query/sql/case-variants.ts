@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
-import type { Select } from './statement.js';
+import type { RunSelect } from './statement.js';
 import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
 import { fieldExpression, begin } from './statement.js';
 
@@ -11,9 +11,8 @@ const maxVariants = 1_000;
 const maxValues = 32;
 const maxRemembered = 10_000;
 
-type Equality = Extract<Predicate, { kind: 'in' }>;
+type InPredicate = Extract<Predicate, { kind: 'in' }>;
 type LetterCase = 'upper' | 'lower' | 'mixed';
-type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
 
 /**
  * Finds the case variants of a value that a large table stores, so that a comparison that ignores case can use `=`. For 5 million
@@ -35,7 +34,7 @@ export class CaseVariantFinder {
   }
 
   /** The stored case variants for the comparisons in `predicate`, as far as they are known or can be found with `rows`. */
-  async find(snapshot: Snapshot, predicate: Predicate, rows: Rows): Promise<CaseVariants> {
+  async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < minRows) return found;
     for (const equality of folded(predicate)) {
@@ -107,8 +106,8 @@ export class CaseVariantFinder {
   /** The stored case variants; undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
-    equality: Equality,
-    rows: Rows,
+    equality: InPredicate,
+    rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
     if (equality.values.length > maxValues) return undefined;
     const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
@@ -136,7 +135,7 @@ function fileKey(file: string, field: FieldRef): string {
 }
 
 /** The comparisons that ignore case and have a letter in a value. */
-function folded(predicate: Predicate): readonly Equality[] {
+function folded(predicate: Predicate): readonly InPredicate[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(folded);
   if (predicate.kind === 'not') return folded(predicate.item);
   if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];

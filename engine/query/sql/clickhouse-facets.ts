@@ -94,9 +94,9 @@ export function aggregating(each: Dialect['each']): Aggregating {
 }
 
 /** Units of fixed length: length and start of one unit, microseconds since 1970. 1970-01-05 was a Monday. */
-type Length = readonly [size: number, start: number];
-const day: Length = [86_400_000_000, 0];
-const lengths: Readonly<Record<string, Length>> = {
+type FixedUnit = readonly [size: number, start: number];
+const day: FixedUnit = [86_400_000_000, 0];
+const lengths: Readonly<Record<string, FixedUnit>> = {
   week: [604_800_000_000, 345_600_000_000],
   day,
   hour: [3_600_000_000, 0],

@@ -49,7 +49,7 @@ export async function facetAnswers(
   }
   checkBuckets(roots, branches);
   const [text, count] = [depth + 2, depth + 3];
-  const rowsOf = (branch: number | undefined, above: readonly unknown[]): Rows =>
+  const rowsOf = (branch: number | undefined, above: readonly unknown[]): ResultRows =>
     (branch === undefined
       ? undefined
       : branches[branch]?.get(keyOf([...above, ...nulls(depth - above.length)]))) ?? [];
@@ -81,7 +81,7 @@ export async function facetAnswers(
   };
 }
 
-type Rows = readonly (readonly unknown[])[];
+type ResultRows = readonly (readonly unknown[])[];
 
 /** A key for the enclosing buckets. JSON texts hold no line breaks, so it is unambiguous. */
 function keyOf(keys: readonly unknown[]): string {
@@ -104,7 +104,7 @@ function shownKey(facet: BucketFacet, text: string): string {
 /** Throws `budget` if there are more terms or bins than an answer may hold. */
 function checkBuckets(
   roots: readonly FacetNode[],
-  branches: readonly ReadonlyMap<string, Rows>[],
+  branches: readonly ReadonlyMap<string, ResultRows>[],
 ): void {
   const counts = { facetTerms: 0, facetBuckets: 0 };
   const count = (node: FacetNode): void => {

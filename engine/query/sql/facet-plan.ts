@@ -5,7 +5,7 @@ import {
   valuesRelation,
   type FacetColumn,
   type Parent,
-  type Selected,
+  type SelectedExpression,
 } from './facet-relation.js';
 import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
 import { aggregates, bucketing, pivotOf } from './facet-sql.js';
@@ -54,12 +54,12 @@ export function planFacets(
   predicate: Predicate,
   facets: readonly Facet[],
 ): FacetPlan {
-  const planner = new Planner(statement, facets);
+  const planner = new FacetPlanner(statement, facets);
   const roots = planner.level(facets, []);
   return planner.finish(predicate, roots);
 }
 
-class Planner {
+class FacetPlanner {
   readonly #statement: Statement;
   readonly #depth: number;
   readonly #columns = new Map<string, FacetColumn | undefined>();
@@ -251,7 +251,7 @@ class Planner {
     return parents.map(({ bucketing: { type } }, index) => dialect.json(`x${index}`, type));
   }
 
-  #relation(parents: readonly Parent[], own: readonly Selected[]): string {
+  #relation(parents: readonly Parent[], own: readonly SelectedExpression[]): string {
     this.#scans += 1;
     return valuesRelation(this.#statement.dialect, parents, own);
   }

@@ -16,7 +16,7 @@ export interface FacetColumn extends FieldExpression {
 }
 
 /** A named expression over the matching records; a list yields a row per value. */
-export interface Selected {
+export interface SelectedExpression {
   readonly name: string;
   readonly sql: string;
   readonly isMany: boolean;
@@ -30,7 +30,7 @@ export function selected(
   name: string,
   { column, bucketing: { of } }: Omit<Parent, 'shown'>,
   isEvery: boolean,
-): Selected {
+): SelectedExpression {
   const sql = column.isMany ? dialect.each(column.name, of) : of(column.name);
   return { name, sql, isMany: column.isMany, isEvery };
 }
@@ -42,7 +42,7 @@ export function selected(
 export function valuesRelation(
   dialect: Dialect,
   parents: readonly Parent[],
-  own: readonly Selected[],
+  own: readonly SelectedExpression[],
 ): string {
   const buckets = parents.map((parent, index) => selected(dialect, `x${index}`, parent, false));
   const all = [...buckets, ...own];

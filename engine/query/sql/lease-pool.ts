@@ -4,7 +4,7 @@ export interface Lease<T> {
   release(): void;
 }
 
-interface Waiting<T> {
+interface WaitingLease<T> {
   readonly isHeavy: boolean;
   readonly start: (item: T) => void;
 }
@@ -18,7 +18,7 @@ export class LeasePool<T> {
   readonly #limit: number;
   readonly #heavyLimit: number;
   readonly #idle: T[] = [];
-  readonly #waiting = new Set<Waiting<T>>();
+  readonly #waiting = new Set<WaitingLease<T>>();
   #created = 0;
   #heavy = 0;
   #drained: (() => void) | null = null;
@@ -69,7 +69,7 @@ export class LeasePool<T> {
         signal.removeEventListener('abort', stop);
         resolve(this.#lease(item, isHeavy));
       };
-      const waiting: Waiting<T> = { isHeavy, start };
+      const waiting: WaitingLease<T> = { isHeavy, start };
       this.#waiting.add(waiting);
       signal.addEventListener('abort', stop, { once: true });
     });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataFolder } from '../../core/data-folder.js';
 import { AppError } from '../../core/errors.js';
-import { openSlots, replaceFile, type Slots } from '../../core/atomic-files.js';
+import { openSlots, replaceFile, type SlotFile } from '../../core/atomic-files.js';
 import { fileStats, readFile } from '../../core/files.js';
 import type { Param } from './params.js';
 
@@ -20,11 +20,11 @@ export class QueryQuarantine {
   /** Number of slots: the queries that can be recorded at once. */
   readonly count: number;
   readonly #crashes: Crashes;
-  readonly #slots: Slots;
+  readonly #slots: SlotFile;
   readonly #free: number[];
   readonly #now: () => number;
 
-  private constructor(crashes: Crashes, slots: Slots, count: number, now: () => number) {
+  private constructor(crashes: Crashes, slots: SlotFile, count: number, now: () => number) {
     this.count = count;
     this.#crashes = crashes;
     this.#slots = slots;

@@ -12,10 +12,7 @@ import type { SqlEngine } from './sql-engine.js';
 import { facetAnswers } from './facet-answer.js';
 import { Params } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';
-import type { Select } from './statement.js';
-
-/** Runs a statement and returns its rows. */
-export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
+import type { RunSelect } from './statement.js';
 
 /** The state that all statements of one query share. */
 export interface SqlSession {

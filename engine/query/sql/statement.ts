@@ -12,6 +12,9 @@ export interface Select {
   readonly params: readonly Param[];
 }
 
+/** Runs a statement and returns its rows. */
+export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
+
 /** The state that all parts of one statement share. */
 export interface Statement {
   readonly dialect: Dialect;

@@ -16,13 +16,13 @@ import {
 } from './clause-scores.js';
 import type { SegmentRows } from '../plan/executor.js';
 import type { Unsupported } from '../unsupported.js';
-import type { Predicate, Score } from '../predicate/predicate.js';
+import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { clausesOf, leavesOf, type Leaf } from './relevance.js';
 import { isIndexable } from './text-field.js';
 import { fieldKey, weightsByIndex, textFields } from './weigh.js';
 
 /** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
-export function isRankedByTerms(scores: readonly Score[], columns: Columns): boolean {
+export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => atomsOf(item))
     .filter(isOfText)
@@ -30,12 +30,12 @@ export function isRankedByTerms(scores: readonly Score[], columns: Columns): boo
 }
 
 /** True if no condition on a text ranks: records that satisfy the same conditions then have the same score. */
-export function isRankedByConditions(scores: readonly Score[]): boolean {
+export function isRankedByConditions(scores: readonly ScoreTerm[]): boolean {
   return !scores.some(({ item }) => atomsOf(item).some(isOfText));
 }
 
 /** The conditions in ranking clauses that are not on terms of texts. An executor evaluates them. */
-export function sidePredicates(scores: readonly Score[]): readonly Predicate[] {
+export function sidePredicates(scores: readonly ScoreTerm[]): readonly Predicate[] {
   const atoms = scores.flatMap(({ item }) => atomsOf(item));
   return [...new Set(atoms.filter((atom) => !isOfText(atom)))];
 }
@@ -46,10 +46,10 @@ export function sidePredicates(scores: readonly Score[]): readonly Predicate[] {
  */
 export class ListedRanking {
   readonly #fields: ReadonlyMap<string, TextField>;
-  readonly #scores: readonly Score[];
+  readonly #scores: readonly ScoreTerm[];
   readonly #sides: readonly Predicate[];
 
-  private constructor(fields: ReadonlyMap<string, TextField>, scores: readonly Score[]) {
+  private constructor(fields: ReadonlyMap<string, TextField>, scores: readonly ScoreTerm[]) {
     this.#fields = fields;
     this.#scores = scores;
     this.#sides = sidePredicates(scores);
@@ -58,7 +58,7 @@ export class ListedRanking {
   /** Opens the indexes of the fields that rank; unsupported if a segment has none. */
   static async open(
     snapshot: Snapshot,
-    scores: readonly Score[],
+    scores: readonly ScoreTerm[],
   ): Promise<ListedRanking | Unsupported> {
     const terms = scores.flatMap(({ item }) => atomsOf(item)).filter(isOfText);
     const fields = await textFields(snapshot, terms);

@@ -2,7 +2,7 @@ import { tierOf } from '../../text/ranked-search.js';
 import type { Bm25Weight } from '../../text/bm25.js';
 import { compile } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
-import type { Predicate, Score } from '../predicate/predicate.js';
+import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
 
 /**
@@ -11,7 +11,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
  * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
  * left out where a single clause has scores of its own. The text index (rank-listed.ts, ranked.ts) computes the same double.
  */
-export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
+export function relevance(statement: Statement, scores: readonly ScoreTerm[]): string | undefined {
   const { clauses, tier } = clausesOf(scores);
   if (clauses.length === 0) return undefined;
   const parts = clauses.map(({ item, boost, leaves }) => {
@@ -30,7 +30,7 @@ export function relevance(statement: Statement, scores: readonly Score[]): strin
  * True if all records that satisfy the predicate have the same score and so are in insertion order: each clause is a single condition
  * that the predicate requires, and its field is not a text, where the number of occurrences counts.
  */
-export function ranksAlike(predicate: Predicate, scores: readonly Score[]): boolean {
+export function ranksAlike(predicate: Predicate, scores: readonly ScoreTerm[]): boolean {
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
@@ -55,7 +55,7 @@ export interface RankedClause {
 }
 
 /** The clauses that rank, and the tier: what each clause adds for records that satisfy it, besides the scores of its conditions. */
-export function clausesOf(scores: readonly Score[]): {
+export function clausesOf(scores: readonly ScoreTerm[]): {
   readonly clauses: readonly RankedClause[];
   readonly tier: number;
 } {
@@ -70,7 +70,7 @@ export function clausesOf(scores: readonly Score[]): {
 }
 
 /** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
-export function scoresOf(predicate: Predicate): readonly Score[] {
+export function scoresOf(predicate: Predicate): readonly ScoreTerm[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(scoresOf);
   if (predicate.kind !== 'terms') return [];
   return predicate.terms.map((term) => ({ item: { ...predicate, terms: [term] }, boost: 1 }));

@@ -11,7 +11,7 @@ import { compile } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
-import type { Score } from '../predicate/predicate.js';
+import type { ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, begin } from '../sql/statement.js';
 import { openTextIndex } from './text-field.js';
 
@@ -32,9 +32,9 @@ const maxCached = 10_000;
 export async function weighed(
   run: SqlRunner,
   snapshot: Snapshot,
-  scores: readonly Score[],
+  scores: readonly ScoreTerm[],
   slice: TimeSlice,
-): Promise<readonly Score[]> {
+): Promise<readonly ScoreTerm[]> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const fields = await textFields(snapshot, leaves);

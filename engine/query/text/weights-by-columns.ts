@@ -2,7 +2,7 @@ import type { Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { node, not, type Predicate, type Score } from '../predicate/predicate.js';
+import { node, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import { plainWeight } from './weigh.js';
 
@@ -18,7 +18,7 @@ export type Counts = (predicates: readonly Predicate[]) => Promise<readonly numb
  */
 export async function weightsByColumns(
   snapshot: Snapshot,
-  scores: readonly Score[],
+  scores: readonly ScoreTerm[],
   counts: Counts,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));

@@ -12,7 +12,7 @@ import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 
 /** What all sources of an import have in common. */
-export interface ImportContext {
+export interface ImportRunContext {
   readonly context: RunContext;
   /** Columns whose types are given: `ImportParams.known`. */
   readonly known: Columns;
@@ -40,7 +40,7 @@ export type Pass = 'a' | 'b' | 's';
 export class ChunkRunner {
   /** Numbers, within the import, of the chunks that were restored. */
   readonly restored = new Set<number>();
-  readonly #import: ImportContext;
+  readonly #import: ImportRunContext;
   readonly #source: ImportSource;
   readonly #file: LocalFile;
   readonly #layout: SourceLayout;
@@ -49,7 +49,7 @@ export class ChunkRunner {
   readonly #fingerprints = new Map<ChunkSettings, string>();
 
   constructor(
-    importContext: ImportContext,
+    importContext: ImportRunContext,
     source: ImportSource,
     file: LocalFile,
     layout: SourceLayout,

@@ -5,7 +5,7 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
-import type { ImportContext } from './chunk-runner.js';
+import type { ImportRunContext } from './chunk-runner.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
@@ -65,7 +65,7 @@ async function readAll(
   files.onProgress(report);
   // An attempt that resumes leaves the progress of the last one unchanged until it has read a chunk.
   if (resume?.hasEarlier !== true) report();
-  const importContext: ImportContext = {
+  const importContext: ImportRunContext = {
     context,
     known,
     transient,

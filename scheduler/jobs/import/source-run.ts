@@ -7,7 +7,7 @@ import { readerNamed } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { Source } from '../../../readers/source/source.js';
 import type { ChunkFlow, ChunkOutcome, SourceChunk } from './chunk-flow.js';
-import { ChunkRunner, type ChunkSettings, type ImportContext } from './chunk-runner.js';
+import { ChunkRunner, type ChunkSettings, type ImportRunContext } from './chunk-runner.js';
 import type { ChunkResult, RejectedPart } from './chunk-types.js';
 import {
   ChunkSamples,
@@ -41,7 +41,7 @@ export class SourceRun {
   isStopped = false;
   /** Bytes on disk that have been read. */
   bytesRead = 0;
-  readonly #import: ImportContext;
+  readonly #import: ImportRunContext;
   readonly #chunks: ChunkRunner;
   readonly #settings: ChunkSettings;
   readonly #results: ChunkResult[] = [];
@@ -59,7 +59,7 @@ export class SourceRun {
   #last = Infinity;
 
   private constructor(
-    importContext: ImportContext,
+    importContext: ImportRunContext,
     { source, firstChunk }: SourceToRead,
     file: LocalFile,
     layout: SourceLayout,
@@ -89,7 +89,7 @@ export class SourceRun {
 
   /** The first pass: opens a source and starts to read all of its chunks. Resolves with their number when the last one has started. */
   static async read(
-    importContext: ImportContext,
+    importContext: ImportRunContext,
     toRead: SourceToRead,
     flow: ChunkFlow,
   ): Promise<number> {

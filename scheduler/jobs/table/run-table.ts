@@ -12,7 +12,7 @@ import { readerNamed, tableFormatOf } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
-import type { ImportContext } from '../import/chunk-runner.js';
+import type { ImportRunContext } from '../import/chunk-runner.js';
 import type { ImportSource } from '../import/import-source.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { LocalFile } from '../import/source-files.js';
@@ -46,7 +46,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   await sweep(folder); // it may have files of an earlier attempt
   const { known, bytes } = await declaredColumns(file, path);
   let run: SourceRun | undefined;
-  const importContext: ImportContext = {
+  const importContext: ImportRunContext = {
     context: { ...context, scratch: folder, earlier: [], progress: () => undefined },
     known,
     transient: [],

@@ -31,7 +31,7 @@ export interface FileTablesOptions {
 /** Bytes that each entry counts in addition to its files, so that the number of small tables and of rejected files is limited. */
 const entryBytes = 1 << 20;
 
-interface Entry {
+interface CachedTable {
   readonly file: TableFile;
   readonly abort: AbortController;
   table: Promise<FileTable>;
@@ -53,7 +53,7 @@ interface Entry {
 export class TableCache implements FileTables {
   readonly #options: FileTablesOptions;
   /** Entries by file, the least recently used first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedTable>();
 
   constructor(options: FileTablesOptions) {
     this.#options = options;
@@ -82,7 +82,7 @@ export class TableCache implements FileTables {
     for (const entry of outdated) await this.#drop(entry);
   }
 
-  #acquire(file: TableFile): Entry {
+  #acquire(file: TableFile): CachedTable {
     const key = keyOf(file);
     const entry = this.#entries.get(key) ?? this.#create(file);
     this.#entries.delete(key);
@@ -91,8 +91,8 @@ export class TableCache implements FileTables {
     return entry;
   }
 
-  #create(file: TableFile): Entry {
-    const entry: Entry = {
+  #create(file: TableFile): CachedTable {
+    const entry: CachedTable = {
       file,
       abort: new AbortController(),
       table: undefined as never,
@@ -114,7 +114,7 @@ export class TableCache implements FileTables {
     return entry;
   }
 
-  async #release(entry: Entry): Promise<void> {
+  async #release(entry: CachedTable): Promise<void> {
     entry.users -= 1;
     if (entry.users > 0) return;
     if (entry.isDropped || entry.state === 'creating') await this.#drop(entry);
@@ -122,7 +122,7 @@ export class TableCache implements FileTables {
   }
 
   /** Takes an entry out of the cache; removes its table when nobody uses it any more. */
-  async #drop(entry: Entry): Promise<void> {
+  async #drop(entry: CachedTable): Promise<void> {
     entry.isDropped = true;
     if (this.#entries.get(keyOf(entry.file)) === entry) this.#entries.delete(keyOf(entry.file));
     if (entry.users > 0) return;
@@ -141,7 +141,7 @@ export class TableCache implements FileTables {
     }
   }
 
-  async #read(entry: Entry): Promise<FileTable> {
+  async #read(entry: CachedTable): Promise<FileTable> {
     const { objectId, revision, filename } = entry.file;
     const { signal } = entry.abort;
     const order = {

@@ -5,7 +5,7 @@ import {
   principalOf,
   require,
   requireScope,
-  type Kind,
+  type AccessKind,
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
@@ -17,7 +17,7 @@ import { everything, publicationOf, World } from './world.js';
 
 let world: World;
 const people = new Map<string, CreatedUser>();
-const things = new Map<string, ReadonlyMap<Kind, number>>();
+const things = new Map<string, ReadonlyMap<AccessKind, number>>();
 let otherOwnersExport: number;
 
 const persons = [
@@ -64,7 +64,7 @@ const expected: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>>
   },
 };
 
-const kinds: readonly Kind[] = [
+const kinds: readonly AccessKind[] = [
   'vault',
   'object',
   'dataset',
@@ -90,7 +90,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.catalog.close());
 
-async function makeThings(kind: VaultKind): Promise<ReadonlyMap<Kind, number>> {
+async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, number>> {
   const { catalog } = world;
   const owner = people.get('owner')!;
   const by = { accountId: owner.account.id, userId: owner.user.id };
@@ -124,7 +124,7 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<Kind, number>> {
     otherOwnersExport = made.row.id;
   }
   const [field] = await catalog.fields.all(dataset.id);
-  return new Map<Kind, number>([
+  return new Map<AccessKind, number>([
     ['vault', vault.id],
     ['object', dataset.id],
     ['dataset', dataset.id],
@@ -139,7 +139,7 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<Kind, number>> {
 async function outcome(
   person: Person,
   scope: 'read' | 'read write',
-  kind: Kind,
+  kind: AccessKind,
   id: number,
   level: Permission,
 ): Promise<string> {
@@ -197,7 +197,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
     expect(vaults.total).toBe(readable.size);
 
     const shown = vaultKinds.filter((kind) => readable.has(things.get(kind)!.get('vault')!));
-    const ids = (kind: Kind): number[] =>
+    const ids = (kind: AccessKind): number[] =>
       shown.map((vault) => things.get(vault)!.get(kind)!).sort();
     const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
       rows.map((row) => row.id).sort();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { castScalar, isMisfit, type Scalar } from '../../../engine/ingest/cast.js';
+import { castScalar, isMisfit, type InputScalar } from '../../../engine/ingest/cast.js';
 import type { StoredType } from '../../../engine/core/types.js';
 
 describe('castScalar', () => {
-  test.each<[StoredType, Scalar, Scalar | null]>([
+  test.each<[StoredType, InputScalar, InputScalar | null]>([
     ['string', 'x', 'x'],
     ['string', '', ''],
     ['string', 1.5, '1.5'],
@@ -30,7 +30,7 @@ describe('castScalar', () => {
     expect(castScalar(type, value)).toBe(expected);
   });
 
-  test.each<[StoredType, Scalar]>([
+  test.each<[StoredType, InputScalar]>([
     ['boolean', 'yes'],
     ['boolean', 2],
     ['integer', 2147483648],

@@ -7,7 +7,7 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type Score,
+  type ScoreTerm,
 } from '../../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
@@ -170,7 +170,7 @@ async function both(asked: QueryRequest) {
 }
 
 /** A clause that looks into several fields, as a term without a field is one. */
-function clause(random: Random, withTexts = true): Score {
+function clause(random: Random, withTexts = true): ScoreTerm {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
   const others: readonly Predicate[] = [

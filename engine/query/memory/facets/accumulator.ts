@@ -9,7 +9,7 @@ import type { FacetPartial } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
 import { StringBuckets } from './string-buckets.js';
-import { Tree } from './tree.js';
+import { FacetTree } from './tree.js';
 
 /** Aggregates the selected rows of segments for a request's facets, in one thread. */
 export interface Accumulator {
@@ -44,7 +44,7 @@ interface Counter {
 
 function counterOf(facet: Facet, overflow: Overflow): Counter {
   if (facet.kind === 'stats') return new StatsCounter(facet, overflow);
-  if ('nested' in facet && facet.nested.length > 0) return new Tree(facet, overflow);
+  if ('nested' in facet && facet.nested.length > 0) return new FacetTree(facet, overflow);
   if (facet.field.type === 'string') return new StringBuckets(facet.field, overflow);
   const ids = new NumberIds(overflow);
   return new NumberBuckets(facet.field, ids, numberGrouping(facet, ids), facet.kind === 'terms');

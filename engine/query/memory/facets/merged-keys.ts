@@ -51,14 +51,14 @@ type StringKeys = Extract<PartialKeys, { kind: 'strings' }>;
 /** Maximum number of characters that the cache holds. */
 const maxCachedCharacters = 8 << 20;
 
-interface Known {
+interface CachedKeys {
   readonly parts: readonly StringKeys[];
   readonly keys: MergedKeys;
   readonly characters: number;
 }
 
 /** Cached results, the most recently used first. */
-let known: readonly Known[] = [];
+let known: readonly CachedKeys[] = [];
 
 /**
  * Merges string keys. The threads send the same dictionaries with every query, and comparing these as a whole is far faster than

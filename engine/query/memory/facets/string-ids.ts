@@ -1,4 +1,4 @@
-import type { MemoryColumn, Strings, Dictionary } from '../column.js';
+import type { MemoryColumn, Utf8Strings, Dictionary } from '../column.js';
 import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
@@ -60,7 +60,7 @@ export class StringIds {
   }
 
   #ofTexts(
-    { bytes, offsets }: Strings,
+    { bytes, offsets }: Utf8Strings,
     selected: Uint8Array | undefined,
     from: number,
     to: number,

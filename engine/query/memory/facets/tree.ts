@@ -13,7 +13,7 @@ import { stringKeys, StringIds } from './string-ids.js';
  * Counts a facet with nested facets: row by row within a block, a value is assigned to a bucket below the parent's bucket. No
  * field of the tree is a list.
  */
-export class Tree {
+export class FacetTree {
   readonly #root: BucketsNode;
   readonly #rows = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);

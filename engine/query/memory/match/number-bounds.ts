@@ -1,7 +1,7 @@
-import type { Bound, FieldRef, OfKind, Scalar } from '../../predicate/predicate.js';
+import type { RangeEnd, FieldRef, OfKind, Scalar } from '../../predicate/predicate.js';
 
 /** The numbers from one to another, both included. */
-export interface Span<T> {
+export interface NumberRange<T> {
   readonly from: T;
   readonly to: T;
 }
@@ -17,8 +17,8 @@ const largest = 2n ** 63n - 1n;
 const exact = 2n ** 53n;
 
 /** The whole numbers of a range. */
-export function wholeSpan({ low, high }: OfKind<'range'>): Span<bigint> {
-  const step = (bound: Bound): bigint => (bound.inclusive ? 0n : 1n);
+export function wholeSpan({ low, high }: OfKind<'range'>): NumberRange<bigint> {
+  const step = (bound: RangeEnd): bigint => (bound.inclusive ? 0n : 1n);
   return {
     from: low ? (low.value as bigint) + step(low) : smallest,
     to: high ? (high.value as bigint) - step(high) : largest,
@@ -26,13 +26,16 @@ export function wholeSpan({ low, high }: OfKind<'range'>): Span<bigint> {
 }
 
 /** The 32-bit numbers of a span; undefined if there are none. */
-export function integerSpan({ from, to }: Span<bigint>): Span<number> | undefined {
+export function integerSpan({ from, to }: NumberRange<bigint>): NumberRange<number> | undefined {
   if (from > to || from > 0x7fff_ffffn || to < -0x8000_0000n) return undefined;
   return { from: Math.max(Number(from), -0x8000_0000), to: Math.min(Number(to), 0x7fff_ffff) };
 }
 
 /** The numbers of a span for a column of whole numbers of at most 2^53 in size; undefined if there are none. */
-export function spanWithinSafeIntegers({ from, to }: Span<bigint>): Span<number> | undefined {
+export function spanWithinSafeIntegers({
+  from,
+  to,
+}: NumberRange<bigint>): NumberRange<number> | undefined {
   if (from > to || from > exact || to < -exact) return undefined;
   return {
     from: from < -exact ? -Infinity : Number(from),
@@ -41,7 +44,7 @@ export function spanWithinSafeIntegers({ from, to }: Span<bigint>): Span<number>
 }
 
 /** The finite doubles of a range; its bounds are first rounded to the field's type. */
-export function doubleSpan({ field, low, high }: OfKind<'range'>): Span<number> {
+export function doubleSpan({ field, low, high }: OfKind<'range'>): NumberRange<number> {
   const from = low ? floating(field, low.value) : -Infinity;
   const to = high ? floating(field, high.value) : Infinity;
   return {
@@ -51,7 +54,7 @@ export function doubleSpan({ field, low, high }: OfKind<'range'>): Span<number> 
 }
 
 /** The 32-bit whole numbers in a span of doubles. */
-export function int32sIn({ from, to }: Span<number>): Span<number> {
+export function int32sIn({ from, to }: NumberRange<number>): NumberRange<number> {
   return {
     from: Math.max(Math.ceil(from), -0x8000_0000),
     to: Math.min(Math.floor(to), 0x7fff_ffff),

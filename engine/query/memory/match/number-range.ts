@@ -1,14 +1,14 @@
 import type { Numbers } from '../column.js';
 import { acquireBytes, wordsOf } from '../selection-bytes.js';
-import type { Bound, OfKind } from '../../predicate/predicate.js';
-import { floating, type Span } from './number-bounds.js';
+import type { RangeEnd, OfKind } from '../../predicate/predicate.js';
+import { floating, type NumberRange } from './number-bounds.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
 
 /** Selects the numbers of a span, whose ends must be 32-bit numbers if the column is of these. */
 export function numbersIn(
   values: Numbers['numbers'],
   count: number,
-  { from, to }: Span<number>,
+  { from, to }: NumberRange<number>,
   within: SelectionVector,
 ): SelectionVector {
   if (typeof within === 'object' && isSparse(within))
@@ -88,7 +88,7 @@ export function numbersWithNaNIn(
   { field, low, high }: OfKind<'range'>,
   within: SelectionVector,
 ): SelectionVector {
-  const isAbove = (value: number, bound: Bound, sign: 1 | -1): boolean => {
+  const isAbove = (value: number, bound: RangeEnd, sign: 1 | -1): boolean => {
     const order = compare(value, floating(field, bound.value)) * sign;
     return order > 0 || (order === 0 && bound.inclusive);
   };
@@ -109,7 +109,7 @@ function compare(a: number, b: number): number {
 export function longsIn(
   values: BigInt64Array,
   count: number,
-  { from, to }: Span<bigint>,
+  { from, to }: NumberRange<bigint>,
   within: SelectionVector,
 ): SelectionVector {
   if (from > to) return 'none';

@@ -12,7 +12,7 @@ import {
   isWhole,
   int32sIn,
   wholeSpan,
-  type Span,
+  type NumberRange,
 } from './number-bounds.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
@@ -22,7 +22,7 @@ export function numberRange(predicate: OfKind<'range'>): ValueTest {
   return isWhole(predicate.field.type) ? wholeRange(wholeSpan(predicate)) : floatRange(predicate);
 }
 
-function wholeRange(span: Span<bigint>): ValueTest {
+function wholeRange(span: NumberRange<bigint>): ValueTest {
   return numeric((values, count, within) => {
     if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
     const { numbers } = values;
@@ -92,10 +92,10 @@ export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
   };
 }
 
-type Numeric = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
+type NumberValues = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
 
 function numeric(
-  find: (values: Numeric, count: number, within: SelectionVector) => Tested,
+  find: (values: NumberValues, count: number, within: SelectionVector) => Tested,
 ): ValueTest {
   return {
     find(values, count, within) {

@@ -1,6 +1,6 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Strings } from '../column.js';
+import type { Utf8Strings } from '../column.js';
 import type { ValueTest } from './row-test.js';
 import { eachEntry, someOf, stringTest } from './string-test.js';
 
@@ -13,7 +13,7 @@ export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
   const region = regionOf(condition);
   return stringTest({
     entries: eachEntry(overlapTest(condition)),
-    strings: ({ bytes, offsets }: Strings, count, within) => {
+    strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const test = (i: number): boolean => overlaps(bytes, offsets[i]!, offsets[i + 1]!, region);
       const some = someOf(within, test);
       if (some !== undefined) return some;
@@ -33,7 +33,7 @@ export function overlapTest(condition: OfKind<'overlap'>): (text: string) => boo
   };
 }
 
-interface Region {
+interface EncodedRegion {
   readonly build: string | undefined;
   readonly chromosome: string;
   /** The chromosome in UTF-8. */
@@ -42,7 +42,7 @@ interface Region {
   readonly stop: bigint;
 }
 
-function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): Region {
+function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): EncodedRegion {
   return {
     build: build?.toLowerCase().toWellFormed(),
     chromosome: chromosome.toLowerCase().toWellFormed(),
@@ -55,7 +55,7 @@ function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): Region
 const dash = 0x2d;
 const newline = 0x0a;
 
-function overlaps(bytes: Buffer, start: number, end: number, region: Region): boolean {
+function overlaps(bytes: Buffer, start: number, end: number, region: EncodedRegion): boolean {
   let build = start;
   while (build < end && bytes[build] !== dash) build++;
   if (build - start === 3 && namesT2t(bytes, start, end, region)) build = start + t2t.length;
@@ -86,7 +86,7 @@ function overlaps(bytes: Buffer, start: number, end: number, region: Region): bo
 const t2t = Buffer.from('t2t-chm13');
 
 /** Whether the build is T2T-CHM13, which has a hyphen itself, and not `T2T` of a chromosome whose name begins with `CHM13`. */
-function namesT2t(bytes: Buffer, start: number, end: number, { letters }: Region): boolean {
+function namesT2t(bytes: Buffer, start: number, end: number, { letters }: EncodedRegion): boolean {
   const behind = start + t2t.length;
   if (behind >= end || bytes[behind] !== dash) return false;
   for (let i = 0; i < t2t.length; i++) {
@@ -117,7 +117,7 @@ function hasChr(bytes: Buffer, from: number, end: number): boolean {
 }
 
 /** False only if another chromosome starts here. */
-function mayBegin(bytes: Buffer, from: number, end: number, { letters }: Region): boolean {
+function mayBegin(bytes: Buffer, from: number, end: number, { letters }: EncodedRegion): boolean {
   for (let i = 0; i < letters.length; i++) {
     if (from + i >= end) return false;
     const byte = bytes[from + i]!;

@@ -1,6 +1,6 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Strings } from '../column.js';
+import type { Utf8Strings } from '../column.js';
 import { stringHash } from '../string-hashes.js';
 import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
@@ -63,7 +63,7 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
  * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
  */
 function hasBytes(
-  { bytes, offsets }: Strings,
+  { bytes, offsets }: Utf8Strings,
   i: number,
   text: Buffer,
   ignoreCase: boolean,

@@ -1,4 +1,4 @@
-import type { Strings } from '../column.js';
+import type { Utf8Strings } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
 
 /** Maps the bytes of A to Z to those of a to z, and others to themselves. */
@@ -11,7 +11,7 @@ const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /** Whether a value holds what is looked for; unknown where characters outside ASCII may hold it in another form. */
-export type Found = 'found' | 'none' | 'unknown';
+export type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** What is looked for in strings, in any letter case. */
 export interface FoldedSearch {
@@ -20,7 +20,7 @@ export interface FoldedSearch {
   /** The needle is a whole term. */
   readonly isTerm: boolean;
   /** Looks for the rest in the bytes of a value that holds the needle. */
-  readonly verify: (bytes: Buffer, start: number, end: number) => Found;
+  readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface FoldedSearch {
  * undefined.
  */
 export function scanFolded(
-  { bytes, offsets }: Strings,
+  { bytes, offsets }: Utf8Strings,
   count: number,
   { needle, isTerm, verify }: FoldedSearch,
   test: (value: number) => boolean | undefined,
@@ -36,7 +36,7 @@ export function scanFolded(
   const selected = new Uint8Array(count);
   for (let value = 0; value < count; value++) {
     const [start, end] = [offsets[value]!, offsets[value + 1]!];
-    let found: Found = needle ? look(bytes, start, end, needle, isTerm) : 'found';
+    let found: SearchOutcome = needle ? look(bytes, start, end, needle, isTerm) : 'found';
     if (found === 'found') found = verify(bytes, start, end);
     if (found === 'none') continue;
     const passes = found === 'found' || test(value);
@@ -52,7 +52,7 @@ export function lookForTerms(
   start: number,
   end: number,
   terms: readonly Buffer[],
-): Found {
+): SearchOutcome {
   for (const term of terms) {
     const found = look(bytes, start, end, term, true);
     if (found !== 'found') return found;
@@ -66,7 +66,7 @@ export function lookForPhrase(
   start: number,
   end: number,
   parts: readonly Buffer[],
-): Found {
+): SearchOutcome {
   let any = 0;
   let at = start;
   while (at < end) {
@@ -91,7 +91,13 @@ function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffe
   return at === end || separates[bytes[at]!] === 1 ? at : -1;
 }
 
-function look(bytes: Buffer, start: number, end: number, part: Buffer, needsEdges: boolean): Found {
+function look(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  part: Buffer,
+  needsEdges: boolean,
+): SearchOutcome {
   const { length } = part;
   const first = part[0]!;
   let any = 0;
@@ -119,7 +125,7 @@ export function lookForWildcard(
   start: number,
   end: number,
   parts: readonly FoldedPart[],
-): Found {
+): SearchOutcome {
   for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return 'unknown';
   if (matches(bytes, start, end, parts, false)) return 'found';
   for (let at = start; at <= end; at++)

@@ -1,5 +1,5 @@
-import type { Strings } from '../column.js';
-import type { Bound, Predicate } from '../../predicate/predicate.js';
+import type { Utf8Strings } from '../column.js';
+import type { RangeEnd, Predicate } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { begins, holds, scanBeginning, scanContaining } from './string-scan.js';
 import { eachEntry, someOf, stringTest } from './string-test.js';
@@ -48,7 +48,7 @@ export function stringRange({ low, high }: Extract<Predicate, { kind: 'range' }>
       const bytes = Buffer.from(entry);
       return isIn(bytes, 0, bytes.length);
     }),
-    strings: ({ bytes, offsets }: Strings, count, within) => {
+    strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const some = someOf(within, (value) => isIn(bytes, offsets[value]!, offsets[value + 1]!));
       if (some !== undefined) return some;
       const mask = new Uint8Array(count);
@@ -60,11 +60,11 @@ export function stringRange({ low, high }: Extract<Predicate, { kind: 'range' }>
 }
 
 /** A lone surrogate becomes U+FFFD, as in a parameter of the SQL executor. */
-function bytesOf({ value }: Bound): Buffer {
+function bytesOf({ value }: RangeEnd): Buffer {
   return Buffer.from((value as string).toWellFormed());
 }
 
-function isBeyond(order: number, { inclusive }: Bound): boolean {
+function isBeyond(order: number, { inclusive }: RangeEnd): boolean {
   return order > 0 || (order === 0 && inclusive);
 }
 

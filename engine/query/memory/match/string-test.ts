@@ -1,4 +1,4 @@
-import type { StringHashes, Strings } from '../column.js';
+import type { StringHashes, Utf8Strings } from '../column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
@@ -10,7 +10,7 @@ export interface StringTest {
   readonly skipsUnwanted?: true;
   readonly entries: EntryTest;
   strings(
-    values: Strings,
+    values: Utf8Strings,
     count: number,
     within: SelectionVector,
     hashes: () => StringHashes | undefined,
@@ -39,7 +39,7 @@ export function eachEntry(test: (entry: string) => boolean): EntryTest {
 }
 
 /** Value `i` as a string. */
-export function stringAt({ bytes, offsets }: Strings, i: number): string {
+export function stringAt({ bytes, offsets }: Utf8Strings, i: number): string {
   return bytes.toString('utf8', offsets[i], offsets[i + 1]);
 }
 

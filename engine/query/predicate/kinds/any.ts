@@ -1,7 +1,7 @@
 import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, inElement } from '../../sql/statement.js';
 import { nsPerRow, rowCost, sumOf } from '../cost.js';
-import { unsupported, type Kind } from '../kind.js';
+import { unsupported, type PredicateKind } from '../kind.js';
 import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { isWrittenOut } from './equality.js';
@@ -12,7 +12,7 @@ type Any = OfKind<'any'>;
  * One element of a list of objects satisfies the conditions inside. Choice: an element that is null is no element, and one without the
  * field satisfies its negated conditions.
  */
-export const any: Kind<Any> = {
+export const any: PredicateKind<Any> = {
   fields({ field, item }, fieldsOf) {
     const inside = fieldsOf(item);
     return inside.length > 0 ? inside : [field];

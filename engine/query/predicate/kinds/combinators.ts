@@ -1,10 +1,10 @@
 import { everyTest, notTest, someTest } from '../../memory/match/combine.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { rowCost, sumOf } from '../cost.js';
-import { supported, type Kind, type MemoryContext, type SupportContext } from '../kind.js';
+import { supported, type PredicateKind, type MemoryContext, type SupportContext } from '../kind.js';
 import { node, type OfKind, type Predicate } from '../predicate.js';
 
-export const all: Kind<OfKind<'all'>> = {
+export const all: PredicateKind<OfKind<'all'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,
@@ -20,7 +20,7 @@ export const all: Kind<OfKind<'all'>> = {
   describe: () => 'every record',
 };
 
-export const none: Kind<OfKind<'none'>> = {
+export const none: PredicateKind<OfKind<'none'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,
@@ -33,7 +33,7 @@ export const none: Kind<OfKind<'none'>> = {
   describe: () => 'no record',
 };
 
-export const and: Kind<OfKind<'and'>> = {
+export const and: PredicateKind<OfKind<'and'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOf(items.map(costOf)),
   memorySupport: ({ items }, context) => supportOfAll(items, context),
@@ -55,7 +55,7 @@ export const and: Kind<OfKind<'and'>> = {
   describe: ({ items }, describe) => `(${items.map(describe).join(' and ')})`,
 };
 
-export const or: Kind<OfKind<'or'>> = {
+export const or: PredicateKind<OfKind<'or'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOf(mergeEqualities(items).map(costOf)),
   memorySupport: ({ items }, context) => supportOfAll(items, context),
@@ -77,7 +77,7 @@ export const or: Kind<OfKind<'or'>> = {
   describe: ({ items }, describe) => `(${items.map(describe).join(' or ')})`,
 };
 
-export const not: Kind<OfKind<'not'>> = {
+export const not: PredicateKind<OfKind<'not'>> = {
   fields: ({ item }, fieldsOf) => fieldsOf(item),
   cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(0.2)]),
   memorySupport: ({ item }, { memorySupport }) => memorySupport(item),

@@ -1,7 +1,7 @@
 import { lengthTest } from '../../memory/match/row-test.js';
 import { fieldExpression } from '../../sql/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { Kind } from '../kind.js';
+import type { PredicateKind } from '../kind.js';
 import type { OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { presenceSupport } from './missing.js';
@@ -13,7 +13,7 @@ type Length = OfKind<'length'>;
  * of nothing but nulls has length 0, like a record without the field; a field that is no list has length 1 where it has a value; and
  * a field inside a list of objects has the values of all these objects.
  */
-export const length: Kind<Length> = {
+export const length: PredicateKind<Length> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.numbers),
   memorySupport: ({ field }, context) => presenceSupport(field, context),

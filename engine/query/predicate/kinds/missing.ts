@@ -4,7 +4,7 @@ import { nsPerRow, rowCost } from '../cost.js';
 import {
   supported,
   unsupported,
-  type Kind,
+  type PredicateKind,
   type MemorySupport,
   type SqlContext,
   type SupportContext,
@@ -13,7 +13,7 @@ import type { FieldRef, OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 
 /** The field has no value. Choice: a list that holds nothing but nulls is missing too. */
-export const missing: Kind<OfKind<'missing'>> = {
+export const missing: PredicateKind<OfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
   memorySupport: ({ field }, context) => presenceSupport(field, context),

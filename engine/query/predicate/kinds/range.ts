@@ -3,7 +3,7 @@ import { stringRange } from '../../memory/match/string-parts.js';
 import { boundType } from '../../sql/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { comparePlain, plainOf, type PlainTest } from '../plain-values.js';
-import type { Bound, OfKind } from '../predicate.js';
+import type { RangeEnd, OfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
 /** The value lies between two bounds. */
@@ -33,7 +33,7 @@ export const range = valueKind<OfKind<'range'>>({
   valueTest: (condition) =>
     familyOf(condition.field.type) === 'string' ? stringRange(condition) : numberRange(condition),
   plainTest({ low, high }) {
-    const isBeyond = (bound: Bound | null, sign: 1 | -1): PlainTest => {
+    const isBeyond = (bound: RangeEnd | null, sign: 1 | -1): PlainTest => {
       if (bound === null) return () => true;
       const end = plainOf(bound.value);
       return (value) => {

@@ -7,14 +7,14 @@ import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
 import { termsKey, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
-import { supported, unsupported, type Kind } from '../kind.js';
+import { supported, unsupported, type PredicateKind } from '../kind.js';
 import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
 
 /** The value contains every term. */
-export const terms: Kind<OfKind<'terms'>> = indexed(
+export const terms: PredicateKind<OfKind<'terms'>> = indexed(
   valueKind<OfKind<'terms'>>({
     cost,
     unsupportedOver,
@@ -34,7 +34,7 @@ export const terms: Kind<OfKind<'terms'>> = indexed(
 );
 
 /** The value contains the terms consecutively. */
-export const phrase: Kind<OfKind<'phrase'>> = indexed(
+export const phrase: PredicateKind<OfKind<'phrase'>> = indexed(
   valueKind<OfKind<'phrase'>>({
     cost,
     unsupportedOver,
@@ -75,7 +75,7 @@ function areTerms({ terms }: TermCondition): string | undefined {
 }
 
 /** Fields of type `text` are too long to be scanned: their rows come from the index of terms, which has been read before. */
-function indexed<C extends TermCondition>(scanning: Kind<C>): Kind<C> {
+function indexed<C extends TermCondition>(scanning: PredicateKind<C>): PredicateKind<C> {
   return {
     ...scanning,
     memorySupport(condition, context) {

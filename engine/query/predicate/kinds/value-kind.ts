@@ -3,11 +3,11 @@ import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
-import { supported, unsupported, type Kind } from '../kind.js';
+import { supported, unsupported, type PredicateKind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
-import { boundsTest, stringsTest, type Order, type Span } from '../value-bounds.js';
+import { boundsTest, stringsTest, type Order, type ValueRange } from '../value-bounds.js';
 
 /** The parts of a condition on single values; `valueKind` makes the entry of them. */
 export interface ValueKind<C extends ValueCondition> {
@@ -19,7 +19,7 @@ export interface ValueKind<C extends ValueCondition> {
     condition: C,
     order: Order<T>,
     caseVariants: CaseVariants,
-  ): readonly Span<T>[] | undefined;
+  ): readonly ValueRange<T>[] | undefined;
   /** A test of a column's smallest and largest string that is false only if no match lies between them, where spans cannot tell. */
   between?(
     condition: C,
@@ -35,13 +35,13 @@ export interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** As in `Kind`; absent: there are none. */
+  /** As in `PredicateKind`; absent: there are none. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
 
 /** The entry of a condition that a record satisfies if any of the field's values does. */
-export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C> {
+export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): PredicateKind<C> {
   return {
     fields: ({ field }) => [field],
     cost: (condition) => parts.cost(condition),

@@ -1,13 +1,18 @@
 import { budgets } from '../../../core/budgets.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
-import { at, tokens, type RangeEnd, type Token } from './tokens.js';
+import type { RangeEndText } from '../actions.js';
+import { at, tokens, type Token } from './tokens.js';
 
 /** A condition on the values of a field; with `field` null, on those of all string and text fields. */
 export type ValueAtom = { readonly field: string | null } & (
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
-  | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
+  | {
+      readonly kind: 'range';
+      readonly low: RangeEndText | null;
+      readonly high: RangeEndText | null;
+    }
 );
 
 /** The condition of one clause. */
@@ -49,7 +54,7 @@ export function parseGrammar(text: string): Level {
   const wild = parts.filter((part) => typeof part === 'string').length;
   if (wild > budgets.queryWildcards)
     throw tooLarge(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
-  const parser = new Parser(all, text);
+  const parser = new QueryStringParser(all, text);
   const level = parser.level(null, 1);
   parser.end();
   return level;
@@ -62,9 +67,9 @@ function tooLarge(most: number, things: string, found: number, fix: string): Pro
   return new Problem(text, true);
 }
 
-type Operator = 'and' | 'or' | null;
+type BooleanOperator = 'and' | 'or' | null;
 
-class Parser {
+class QueryStringParser {
   #index = 0;
 
   constructor(
@@ -76,8 +81,8 @@ class Parser {
   level(field: string | null, depth: number): Level {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
-    const clauses: { readonly clause: Clause; readonly before: Operator }[] = [];
-    let before: Operator = null;
+    const clauses: { readonly clause: Clause; readonly before: BooleanOperator }[] = [];
+    let before: BooleanOperator = null;
     for (;;) {
       clauses.push({ clause: this.#clause(field, depth), before });
       const { kind } = this.#peek();
@@ -185,7 +190,7 @@ function literal(parts: readonly WildPart[]): string | undefined {
  * Groups clauses by their operators. Choice: in a query string, NOT beside AND or OR negates its clause; between terms without
  * operators it excludes, as `-` does: `cancer NOT breast` matches records that have the first term and not the second.
  */
-function joined(clauses: readonly { clause: Clause; before: Operator }[]): Level {
+function joined(clauses: readonly { clause: Clause; before: BooleanOperator }[]): Level {
   const alternatives: Clause[][] = [];
   for (const [i, { clause, before }] of clauses.entries()) {
     const isAlone = before === null && (clauses[i + 1]?.before ?? null) === null;

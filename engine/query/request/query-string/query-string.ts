@@ -1,5 +1,5 @@
 import { budgets } from '../../../core/budgets.js';
-import { condition, coordinate, interval } from '../actions.js';
+import { condition, coordinate, interval, type RangeEndText } from '../actions.js';
 import { elementFields, fieldRef, isReserved, type FieldIndex } from '../fields.js';
 import {
   all,
@@ -11,18 +11,17 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type Score,
+  type ScoreTerm,
   type WildPart,
 } from '../../predicate/predicate.js';
 import { Problem, problemAt, show } from '../problem.js';
 import { tokenize } from '../../../text/tokenizer.js';
 import { parseGrammar, type Atom, type Clause, type Level, type ValueAtom } from './grammar.js';
-import type { RangeEnd } from './tokens.js';
 
 /** A compiled query string: which records match, and the clauses that rank them. */
 export interface CompiledQueryString {
   readonly predicate: Predicate;
-  readonly scores: readonly Score[];
+  readonly scores: readonly ScoreTerm[];
 }
 
 /**
@@ -65,7 +64,7 @@ class Compiler {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
-    const scores: Score[] = [];
+    const scores: ScoreTerm[] = [];
     for (const clauses of alternatives) {
       const [first] = clauses;
       if (clauses.length === 1 && first!.sign === 'prohibited') {
@@ -162,7 +161,7 @@ function textIn(text: string, field: FieldRef): Predicate {
 }
 
 /** Choice: a range in a query string applies to strings too, by code point as in an ordering; fields of type text have no ranges. */
-function rangeIn(low: RangeEnd | null, high: RangeEnd | null, field: FieldRef): Predicate {
+function rangeIn(low: RangeEndText | null, high: RangeEndText | null, field: FieldRef): Predicate {
   if (field.type === 'text') return none;
   if (low === null && high === null) return not(node({ kind: 'missing', field }));
   return comparable(() => interval(field, low, high));

@@ -1,11 +1,6 @@
 import type { WildPart } from '../../predicate/predicate.js';
+import type { RangeEndText } from '../actions.js';
 import { Problem } from '../problem.js';
-
-/** One end of a range, as text of the query string. */
-export interface RangeEnd {
-  readonly text: string;
-  readonly inclusive: boolean;
-}
 
 /** A token of the query-string grammar (query language 4.1); `at` is its position, counted from 0. */
 export type Token = { readonly at: number } & (
@@ -14,7 +9,11 @@ export type Token = { readonly at: number } & (
   | { readonly kind: 'field'; readonly name: string | null }
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
-  | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
+  | {
+      readonly kind: 'range';
+      readonly low: RangeEndText | null;
+      readonly high: RangeEndText | null;
+    }
   | { readonly kind: 'boost'; readonly factor: number }
 );
 

@@ -1,4 +1,4 @@
-import type { Dictionary, Strings } from '../../../../engine/query/memory/column.js';
+import type { Dictionary, Utf8Strings } from '../../../../engine/query/memory/column.js';
 
 /** A dictionary that a test adds to. */
 export class MadeDictionary implements Dictionary {
@@ -8,13 +8,13 @@ export class MadeDictionary implements Dictionary {
     this.strings = [...strings];
   }
 
-  get utf8(): Strings {
+  get utf8(): Utf8Strings {
     return stringsOf(this.strings);
   }
 }
 
 /** Strings as a column holds them. */
-export function stringsOf(strings: readonly string[]): Strings {
+export function stringsOf(strings: readonly string[]): Utf8Strings {
   const offsets = new Uint32Array(strings.length + 1);
   strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
   return { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets };

@@ -7,7 +7,7 @@ import type {
 import {
   TopRows,
   compareCandidates,
-  type Candidate,
+  type TopRow,
 } from '../../../../engine/query/memory/top-rows.js';
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
 import { Random } from '../random.js';
@@ -51,7 +51,7 @@ describe('records in order', () => {
       }));
       const count = random.below(30);
       const best = new TopRows(ordering, count);
-      const everything: Candidate[] = [];
+      const everything: TopRow[] = [];
       for (let segment = 0; segment < 3; segment++) {
         const rows = random.below(120);
         const lists = ordering.map(() =>
@@ -77,8 +77,8 @@ describe('records in order', () => {
 /** Null last, NaN above all numbers, then as stored. */
 function naiveOrder(
   ordering: readonly { readonly descending: boolean }[],
-  a: Candidate,
-  b: Candidate,
+  a: TopRow,
+  b: TopRow,
 ): number {
   for (const [i, { descending }] of ordering.entries()) {
     const [x, y] = [a.values[i] as number | null, b.values[i] as number | null];

@@ -10,7 +10,7 @@ import type { Column } from '../../engine/core/types.js';
 import { freePhysical } from './columns.js';
 
 /** What is wrong with a value; the caller adds line and field. */
-export interface Fault {
+export interface ValueFault {
   readonly code: number;
   readonly message: string;
   /** The value is a number that would fit a double. */
@@ -26,11 +26,11 @@ export interface Fault {
 /** Reports what can be stored in another form than it is written in. */
 export interface ValueReport {
   /** Reports a warning; returns false if strict validation makes it an error. */
-  tolerates(entry: Entry, code: number, message: string): boolean;
+  tolerates(entry: KeyBuilder, code: number, message: string): boolean;
 }
 
 /** How the values of an INFO or FORMAT key are stored; determined once per chunk from the column's type. */
-export const enum Kind {
+export const enum KeyKind {
   Flag,
   Integer,
   Long,
@@ -46,7 +46,7 @@ export const enum Kind {
 }
 
 /** Keys with a meaning for the record: its stop position, and the annotations that become records. */
-export const enum Role {
+export const enum KeyRole {
   None,
   End,
   Svlen,
@@ -56,15 +56,15 @@ export const enum Role {
 }
 
 /** An INFO or FORMAT key with the builder of its values. */
-export interface Entry {
+export interface KeyBuilder {
   readonly name: string;
   readonly bytes: Uint8Array;
-  readonly kind: Kind;
+  readonly kind: KeyKind;
   readonly isList: boolean;
   /** The builder of the column; `items` is the element builder of a list, else the same builder. */
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
-  readonly role: Role;
+  readonly role: KeyRole;
   /** What separates the values of a list. */
   readonly separator: number;
   /** Another byte that separates them; -1 for none. */
@@ -75,28 +75,28 @@ export interface Entry {
   readonly parts: readonly ColumnBuilder[];
   readonly extra: Column | null;
   /** The key that followed in the line before: most files repeat the order of their keys. */
-  next: Entry | null;
+  next: KeyBuilder | null;
 }
 
 /**
- * The entry of a key; `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
+ * The builder of a key; `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
  * has for the key.
  */
-export function entryOf(
+export function keyBuilderOf(
   name: string,
   column: ColumnBuilder,
-  role = Role.None,
+  role = KeyRole.None,
   isWidened = false,
   known?: Column,
   separators = ',',
-): Entry {
+): KeyBuilder {
   const isList = column instanceof ListBuilder;
   const items = isList ? column.items : column;
   const parts = items instanceof StructBuilder ? [...items.children.values()] : [];
   return {
     name,
     bytes: new TextEncoder().encode(name),
-    kind: isWidened ? Kind.Widened : kindOf(items),
+    kind: isWidened ? KeyKind.Widened : kindOf(items),
     isList,
     column,
     items,
@@ -126,11 +126,12 @@ function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined)
 }
 
 /** How the values of a builder are stored. */
-export function kindOf(items: ColumnBuilder): Kind {
-  if (items instanceof BooleanBuilder) return Kind.Flag;
-  if (items instanceof LongBuilder) return items.column().type === 'date' ? Kind.Date : Kind.Long;
-  if (items instanceof StructBuilder) return Kind.Annotation;
-  if (items instanceof IntegerBuilder) return Kind.Integer;
-  if (items instanceof DoubleBuilder) return Kind.Double;
-  return items.column().type === 'json' ? Kind.Json : Kind.Text;
+export function kindOf(items: ColumnBuilder): KeyKind {
+  if (items instanceof BooleanBuilder) return KeyKind.Flag;
+  if (items instanceof LongBuilder)
+    return items.column().type === 'date' ? KeyKind.Date : KeyKind.Long;
+  if (items instanceof StructBuilder) return KeyKind.Annotation;
+  if (items instanceof IntegerBuilder) return KeyKind.Integer;
+  if (items instanceof DoubleBuilder) return KeyKind.Double;
+  return items.column().type === 'json' ? KeyKind.Json : KeyKind.Text;
 }
