@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DiscardedColumn } from '../../engine/ingest/discarded-column.js';
 import { recordFields } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
@@ -9,6 +8,7 @@ import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import { byte, MalformedLine, Scanner } from './scanner.js';
+import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
@@ -23,19 +23,14 @@ export class JsonlParser extends Scanner {
   protected readonly context: RecordContext;
   /** The records end at this line, whatever follows. */
   protected hasEnded = false;
-  /** Receives skipped values, so that their faults are reported: for the path `#skippedPath`. */
-  readonly #skipped: ValueColumn;
-  #skippedPath = '';
-  /** The members without a column that the record `#skippedRecord` has. */
-  readonly #skippedMembers = new Set<string>();
-  #skippedRecord = -1;
+  readonly #skipped: SkippedValues;
 
   constructor(out: BatchBuilder, report: Report, columns: Columns) {
     super();
     this.#out = out;
     this.#report = report;
     this.context = new RecordContext(report);
-    this.#skipped = new DiscardedColumn('', '', this.context);
+    this.#skipped = new SkippedValues(this.context);
     this.fields = recordFields({
       declared: columns,
       context: this.context,
@@ -250,7 +245,7 @@ export class JsonlParser extends Scanner {
       // Python writes NaN, Infinity and -Infinity, which are not JSON.
       case 78:
         this.literal('NaN');
-        this.context.fault(codes.nan, this.#pathOf(column), 'the value is NaN');
+        this.context.fault(codes.nan, this.#skipped.pathOf(column), 'the value is NaN');
         return column.appendNull();
       case 73:
         this.literal('Infinity');
@@ -312,14 +307,13 @@ export class JsonlParser extends Scanner {
     else if (Number.isSafeInteger(value)) column.addInteger(value);
     else {
       const whole = BigInt(text);
-      if (column === this.#skipped && BigInt.asIntN(64, whole) !== whole)
-        this.context.warnBeyondLong(this.#skippedPath, whole);
+      this.#skipped.checkInteger(column, whole);
       column.addBigint(whole);
     }
   }
 
   #addInfinity(column: ValueColumn, value: number): void {
-    const path = this.#pathOf(column);
+    const path = this.#skipped.pathOf(column);
     this.context.fault(codes.infinity, path, `the value is ${value} or too large for a double`);
     if (this.context.isLenient) column.addDouble(value);
     else column.appendNull();
@@ -336,14 +330,14 @@ export class JsonlParser extends Scanner {
   }
 
   /**
-   * Validates a value and moves past it. Its members are reported as if they had columns, because they may have columns in other chunks of
-   * the source. `path` is null for a value whose field has no column because the import has too many.
+   * Validates a value without a column and moves past it. `path` is null for a value whose field has no column because the import has
+   * too many.
    */
   #skip(path: string | null): void {
     const open = this.bytes[this.at]!;
     if (open !== byte.openObject && open !== byte.openList) {
-      this.#skippedPath = path ?? '';
-      return this.#value(this.#skipped);
+      this.#skipped.path = path ?? '';
+      return this.#value(this.#skipped.column);
     }
     const close = open === byte.openObject ? byte.closeObject : byte.closeList;
     const members = new Set<string>();
@@ -357,7 +351,11 @@ export class JsonlParser extends Scanner {
         const { bytes, from, to } = this.string();
         const member = path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
         this.#colon();
-        if (member !== null) this.#startSkipped(member, members);
+        if (member !== null) {
+          if (members.has(member)) this.#warnRepeated(member);
+          members.add(member);
+          this.#skipped.count(member, this.bytes[this.at] === byte.openObject);
+        }
         this.#skip(member);
       }
       const next = this.skipSpace();
@@ -369,24 +367,9 @@ export class JsonlParser extends Scanner {
     }
   }
 
-  /** Does for a member without a column what `#startValue` does; `members` are those of its object so far. */
-  #startSkipped(path: string, members: Set<string>): void {
-    if (members.has(path)) this.#warnRepeated(path);
-    members.add(path);
-    if (this.#skippedRecord !== this.context.record) this.#skippedMembers.clear();
-    this.#skippedRecord = this.context.record;
-    if (this.#skippedMembers.has(path)) return;
-    this.#skippedMembers.add(path);
-    if (this.bytes[this.at] !== byte.openObject) this.context.keys++;
-  }
-
   #warnRepeated(path: string): void {
     const message = `the key ${JSON.stringify(path)} is repeated: its last value counts`;
     this.context.warn(codes.unreadableLine, path, message);
-  }
-
-  #pathOf(column: ValueColumn): string {
-    return column === this.#skipped ? this.#skippedPath : column.path;
   }
 }
 

@@ -127,11 +127,11 @@ async function prepare(
 async function select(
   shards: Shards,
   snapshot: Snapshot,
-  { predicate, scores, ordering, offset, limit, facets, cursor }: Selection,
+  selection: Selection,
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
-  if (scores.length > 0)
-    return selectRanked(shards, snapshot, { predicate, scores, offset, limit, facets, ...(cursor && { cursor }) }, options); // prettier-ignore
+  if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
+  const { predicate, ordering, offset, limit, facets, cursor } = selection;
   const after = cursor?.after ? rowOf(cursor.after) : undefined;
   const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
@@ -147,6 +147,7 @@ async function select(
     facets,
     ...(after && { after }),
     isUncounted: total !== undefined && !facets,
+    ...(isNear && pageOf(shards, prepared, selection)),
   };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
@@ -167,16 +168,29 @@ async function select(
     total: total ?? counts.reduce((sum, [, count]) => sum + count, 0),
     rows,
     facets: facetsOf(facets, answers),
+    records: answers[0]?.records,
   };
+}
+
+/** What a shard needs to read the page, if it is the only one that is asked. */
+function pageOf(
+  shards: Shards,
+  { known: { shardOf }, segments }: PreparedQuery,
+  { offset, limit, projection }: Selection,
+): Pick<ShardQuery, 'page'> {
+  if (limit === 0 || projection === undefined) return {};
+  if (segments.some((segment) => shardOf[segment] !== shardOf[segments[0]!])) return {};
+  return { page: { offset, limit, projection: shards.knowProjection(projection) } };
 }
 
 /** The page in order of relevance; the scores have their weights. */
 async function selectRanked(
   shards: Shards,
   snapshot: Snapshot,
-  { predicate, scores, offset, limit, facets, cursor }: Omit<Selection, 'ordering'>,
+  selection: Selection,
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
+  const { predicate, scores, offset, limit, facets, cursor } = selection;
   const prepared = await prepare(shards, snapshot, predicate, [], 0, options);
   if (isUnsupported(prepared)) return prepared;
   const after = cursor?.after ? rankOf(cursor.after) : undefined;
@@ -186,7 +200,8 @@ async function selectRanked(
     page: { after, offset: 0, limit: offset + limit },
   };
   const { terms } = prepared;
-  const query = { predicate, terms, ordering: [], first: 0, facets, relevance };
+  const page = pageOf(shards, prepared, selection);
+  const query = { predicate, terms, ordering: [], first: 0, facets, relevance, ...page };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   let total = 0;
@@ -199,6 +214,7 @@ async function selectRanked(
     ...rankedPage(ranked),
     total: cursor?.total ?? total,
     facets: facetsOf(facets, answers),
+    records: answers[0]?.records,
   };
 }
 

@@ -52,6 +52,15 @@ export interface ShardQuery {
   readonly sides?: readonly Predicate[];
   /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
   readonly relevance?: Relevance;
+  /** With this, the answer has the records of the page: no other shard is asked. */
+  readonly page?: ShardPage;
+}
+
+/** The rows of a page among all matching rows in order, and the key of a projection that the shard was told. */
+export interface ShardPage {
+  readonly offset: number;
+  readonly limit: number;
+  readonly projection: number;
 }
 
 /** Predicates whose matching records are counted in some segments of a snapshot. */
@@ -76,6 +85,8 @@ export interface ShardAnswer {
   readonly listed: readonly SegmentRows[];
   /** With `relevance`: the rows up to the end of the page, in order. */
   readonly ranked: readonly RankedRow[];
+  /** With `page`, unless the projection has been forgotten: the JSON texts of its records. */
+  readonly records?: readonly string[];
 }
 
 /** Columns to load while nothing is asked. */

@@ -109,7 +109,7 @@ export class Shard {
     }
     const partials = facets?.partial() ?? [];
     if (isUnsupported(partials)) return partials;
-    return {
+    const answer = {
       counts,
       rows: Float64Array.from(rows),
       candidates: best?.list() ?? [],
@@ -117,6 +117,11 @@ export class Shard {
       listed,
       ranked: ranked?.page() ?? [],
     };
+    if (query.page === undefined) return answer;
+    const { offset, limit, projection } = query.page;
+    const page = rowsIn(answer).slice(offset, offset + limit);
+    const records = yield* this.#texts(snapshot, page, projection);
+    return isUnsupported(records) ? answer : { ...answer, records };
   }
 
   /** Counts the rows that satisfy each predicate. */
@@ -190,8 +195,18 @@ export class Shard {
     projectionKey: number,
   ): Generator<void, readonly string[] | Unsupported> {
     const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) return forgotten;
+    const rows = asked.flatMap((each) => each.rows.map((row): RowRef => [each.segment, row]));
+    return yield* this.#texts(snapshot, rows, projectionKey);
+  }
+
+  *#texts(
+    snapshot: ShardSnapshot,
+    rows: readonly RowRef[],
+    projectionKey: number,
+  ): Generator<void, readonly string[] | Unsupported> {
     const projection = this.#projections.get(projectionKey);
-    if (snapshot === undefined || projection === undefined) return forgotten;
+    if (projection === undefined) return forgotten;
     const byNumber = new Map(snapshot.segments.map((segment) => [segment.number, segment]));
     const source = {
       cache: this.#cache.entries,
@@ -201,7 +216,6 @@ export class Shard {
         return this.#cache.file(segment);
       },
     };
-    const rows = asked.flatMap((each) => each.rows.map((row): RowRef => [each.segment, row]));
     const texts: string[] = [];
     for (let from = 0; from < rows.length; from += recordsAtOnce) {
       const some = rows.slice(from, from + recordsAtOnce);
@@ -221,6 +235,13 @@ export class Shard {
 const forgotten: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
+
+/** The rows that an answer gives, in the order of the page. */
+function rowsIn({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
+  if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
+  if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
+  return Array.from({ length: rows.length / 2 }, (_, i) => [rows[2 * i]!, rows[2 * i + 1]!]);
+}
 
 /** Number of records between two yields. */
 const recordsAtOnce = 2_000;

@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
+import type { Projected } from '../results/projection.js';
 import type { Position } from './position.js';
 import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
@@ -11,7 +12,10 @@ export type RowRef = readonly [segment: number, row: number];
 export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
->;
+> & {
+  /** What the page is read with, if an executor may give its records along with the rows. */
+  readonly projection?: readonly Projected[];
+};
 
 /** How many records match, and which of them form the page. */
 export interface Selected {
@@ -21,6 +25,8 @@ export interface Selected {
   readonly facets: readonly string[] | null;
   /** The cursor position after the last row of the page; absent where the row determines it, and on an empty page. */
   readonly position?: Position | undefined;
+  /** The JSON texts of the rows; absent unless the executor has given them along. */
+  readonly records?: readonly string[] | undefined;
 }
 
 /** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bitmap.ts). */

@@ -39,8 +39,8 @@ export async function runQuery(
   const started = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps);
-  const records = await steps.time('read', () => recordsOf(query, found.rows));
+  const found = await executed(query, steps, true);
+  const records = await steps.time('read', () => recordsOf(query, found));
 
   const { total, rows, facets } = found;
   const explain = await explained(query, found, steps);
@@ -86,8 +86,8 @@ export async function lookup(
     wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
   const request = { ...everything, predicate, limit: Math.max(wanted.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps());
-  const texts = await recordsOf(query, found.rows);
+  const found = await executed(query, new Steps(), true);
+  const texts = await recordsOf(query, found);
   // `_id` is the first key of every record.
   const records = new Map(texts.map((text) => [idOf(text), text]));
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
@@ -103,25 +103,25 @@ const everything: Omit<QueryRequest, 'limit'> = {
   facets: null,
 };
 
-function recordsOf(query: QueryArguments, rows: readonly RowRef[]): Promise<readonly string[]> {
+function recordsOf(query: QueryArguments, { rows, records }: Executed): Promise<readonly string[]> {
   const { engine, snapshot, fields, request } = query;
-  if (rows.length === 0) return Promise.resolve([]);
+  if (records !== undefined || rows.length === 0) return Promise.resolve(records ?? []);
   const projection = project(snapshot.columns, fields, request);
   return readRecords(engine, snapshot, rows, projection, runOptions(query));
 }
 
-function executed(query: QueryArguments, steps: Steps): Promise<Executed> {
+/** Carries out the plan; `isJson`: the records become JSON texts, which an executor may give along with the rows. */
+function executed(query: QueryArguments, steps: Steps, isJson = false): Promise<Executed> {
   const { engine, snapshot, fields, request } = query;
-  const returned =
-    request.limit === 0
-      ? []
-      : project(snapshot.columns, fields, request).map(({ column }) => column.name);
+  const projected = request.limit === 0 ? undefined : project(snapshot.columns, fields, request);
+  const returned = projected?.map(({ column }) => column.name) ?? [];
   const asked: PlanRequest = {
     ...request,
     returned,
     isExplained: request.explain !== undefined,
   };
-  const execution = { engine, snapshot, request: asked, options: runOptions(query) };
+  const projection = isJson ? projected : undefined;
+  const execution = { engine, snapshot, request: asked, options: runOptions(query), projection };
   return execute(execution, new Map(), steps);
 }
 
@@ -210,12 +210,12 @@ export async function runCells(
 ): Promise<CellPage> {
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps);
+  const found = await executed(query, steps, shape === 'json');
   const { rows, total } = found;
   const projection = project(snapshot.columns, fields, request);
   const cells = await steps.time('read', async () =>
     shape === 'json'
-      ? (await recordsOf(query, rows)).map((text) => [text])
+      ? (await recordsOf(query, found)).map((text) => [text])
       : await readInThisThread(snapshot, rows, projection, 'cells', runOptions(query)),
   );
   const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));

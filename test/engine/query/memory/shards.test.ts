@@ -5,6 +5,8 @@ import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
+import type { Selected } from '../../../../engine/query/plan/executor.js';
+import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
 import { Random } from '../random.js';
@@ -64,6 +66,28 @@ describe('shards in threads', () => {
       const { took: __, ...truth } = await runQuery(sql.engine, theirs.snapshot, theirs.fields, asked); // prettier-ignore
       expect({ body, answer }).toEqual({ body, answer: truth });
     }
+  });
+
+  test('send the records of a page along with its rows where one shard alone is asked', async () => {
+    const rows = (from: number): { depth: number }[] =>
+      Array.from({ length: 50 }, (_, i) => ({ depth: from + (i % 10) }));
+    const { snapshot, fields } = await threads.dataset(columns, [rows(0), rows(100), rows(200)]);
+    const memory = threads.engine.memory!;
+    const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
+    const selected = async (body: object): Promise<Selected> =>
+      (await memory.select(snapshot, { ...parseQuery(body, fields), projection }, {})) as Selected;
+    for (const page of [{}, { ordering: ['-depth'] }, { offset: 20, limit: 7 }, { limit: 0 }]) {
+      const { records = [], ...found } = await selected({
+        filters: [['depth__gte', 202]],
+        ...page,
+      });
+      expect(found.total).toBe(40);
+      expect(records).toEqual(await memory.records(snapshot, found.rows, projection, {}));
+      expect(records.length).toBe('limit' in page ? page.limit : 40);
+      const values = records.map((text) => (JSON.parse(text) as { readonly depth: number }).depth);
+      expect(Math.min(...values, 202)).toBe(202);
+    }
+    expect((await selected({ filters: [['depth__gte', 5]] })).records).toBeUndefined();
   });
 
   test('stop when the client leaves, and when time is up', async () => {
