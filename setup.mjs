@@ -68,6 +68,7 @@ const commands = {
     needs: [install],
     runs: () => [['node_modules/prettier/bin/prettier.cjs', '--write', '.']],
   },
+  lint: { needs: [install], runs: () => [checkFormat, lint] },
   check: {
     needs: [install],
     runs: () => [checkFormat, lint, build, [...jest, ...tierFor([])]],

@@ -16,7 +16,7 @@ export interface Terminal {
 }
 
 /** The part of a writable stream that a terminal needs. */
-export interface Sink {
+export interface TerminalStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
@@ -26,8 +26,8 @@ const progressIntervalMs = 2_000;
 
 /** A terminal on two streams. Draws progress lines only if `notes` is a TTY, where they can be erased. */
 export function openTerminal(
-  out: Sink = process.stdout,
-  notes: Sink = process.stderr,
+  out: TerminalStream = process.stdout,
+  notes: TerminalStream = process.stderr,
   now: () => number = () => performance.now(),
 ): Terminal {
   const drawsProgress = notes.isTTY === true;

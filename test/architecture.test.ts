@@ -48,7 +48,7 @@ describe('the sources', () => {
     expect([...declared].filter(([, paths]) => paths.length > 1)).toEqual([]);
   });
 
-  test('are no small parts of a single other file', () => {
+  test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
     const found = smallParts(files, sources, smallFileLines).filter(
       (path) => !smallFiles.some((exception) => exception.path.test(path)),
     );

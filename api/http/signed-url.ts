@@ -35,7 +35,7 @@ export function urlSigner(key: Uint8Array): UrlSigner {
 }
 
 /**
- * The download parameter whose literal text clients cut the file's name from (contract 11.4):
+ * The download parameter with the file's name. Clients find the name by searching the address for this literal text (contract 11.4):
  * `response-content-disposition=attachment%3B%20filename%3D<name>`.
  */
 export function dispositionParameter(name: string): string {

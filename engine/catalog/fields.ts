@@ -18,7 +18,7 @@ export interface FieldRow extends DatasetField {
   readonly isReadOnly: boolean;
   /** True once data of this field has been stored: its type is then fixed. */
   readonly isValid: boolean;
-  /** True if a user has declared the type, so that values must fit it; they widen others. */
+  /** True if a user has declared the type, so that values must fit it. Values widen the types of other fields. */
   readonly isDeclared: boolean;
   readonly dependsOn: readonly string[];
   readonly urlTemplate: string | null;

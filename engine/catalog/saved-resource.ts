@@ -21,7 +21,7 @@ export interface SavedResourceRow extends OwnedRow {
   readonly updatedAt: Millis;
 }
 
-/** The list filters of saved queries, beacon sets and beacons. */
+/** The list filters of saved resources. */
 export interface SavedResourceFilter extends AccessFilter {
   readonly userId?: number;
   readonly accountId?: number;

@@ -24,7 +24,7 @@ export interface TaskFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly statuses?: readonly TaskStatus[];
   readonly kinds?: readonly string[];
-  /** Interactive and standard ones unless given. */
+  /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
   readonly targetObjectId?: number;
   readonly sourceObjectId?: number;
@@ -72,7 +72,7 @@ export interface TaskTable {
 }
 
 export interface ClaimOptions {
-  /** Interactive and standard ones unless given. */
+  /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
   /** Accounts with that many running tasks, background ones aside, have to wait. */
   readonly runningPerAccount?: number;

@@ -23,7 +23,7 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /** Parses `10.0.0.0/8` or `fd00::/8`; a single address is a block of one. Undefined if the text is neither. */
-export function parseBlock(text: string): Block | undefined {
+export function parseAddressBlock(text: string): Block | undefined {
   const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
@@ -110,7 +110,7 @@ function ipv6(text: string): bigint | undefined {
 }
 
 function block(text: string): Block {
-  const found = parseBlock(text);
+  const found = parseAddressBlock(text);
   if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
 }

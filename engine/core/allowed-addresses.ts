@@ -1,4 +1,11 @@
-import { holds, isForbidden, isPublic, isSame, parseAddress, parseBlock } from './addresses.js';
+import {
+  holds,
+  isForbidden,
+  isPublic,
+  isSame,
+  parseAddress,
+  parseAddressBlock,
+} from './addresses.js';
 import type { Address, Block } from './addresses.js';
 
 /** An exception for hosts that are not public: an entry of the setting `allow-addresses`. */
@@ -14,7 +21,7 @@ export function isWebPort(port: number): boolean {
 
 /** Parses an entry of the setting `allow-addresses`; throws an `Error` that says what is wrong. */
 export function parseAllowed(text: string): Allowed {
-  const block = parseBlock(text);
+  const block = parseAddressBlock(text);
   if (block !== undefined) {
     refuseForbidden(text, block.address);
     return { kind: 'block', block };

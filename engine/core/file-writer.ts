@@ -14,7 +14,7 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 const reserveCheckBytes = 8 << 20;
 
 /** The size of a written file, and its MD5 digest in hex. */
-export interface Written {
+export interface WrittenFile {
   readonly bytes: number;
   readonly md5: string;
 }
@@ -67,7 +67,7 @@ export class FileWriter {
   }
 
   /** Flushes and closes the file. `md5` is empty unless requested. The name is durable only after `syncFolder`. */
-  async finish(): Promise<Written> {
+  async finish(): Promise<WrittenFile> {
     try {
       // Never retry a failed flush: the kernel may have dropped the pages (threats R6). The caller abandons the file.
       await step(this.path, 'flush', 'flush', () => this.#handle.sync());
@@ -111,7 +111,7 @@ export async function writeStream(
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: { maxBytes?: number; tooLarge?: () => Error } = {},
-): Promise<Written> {
+): Promise<WrittenFile> {
   const file = await createFile(path, { md5: true });
   try {
     for await (const piece of pieces) {

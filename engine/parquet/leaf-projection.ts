@@ -123,7 +123,7 @@ function halvesOf({ buffer }: Float64Array): Int32Array {
   return new Int32Array(buffer);
 }
 
-/** The part with values of the type `to`. */
+/** The part with its values converted from the type `from` to the type `to`. */
 function widened(part: LeafPart, from: string, to: string): LeafPart {
   const convert = conversions[`${from} ${to}`];
   if (convert === undefined) return part;

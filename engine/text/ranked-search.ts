@@ -5,7 +5,7 @@ import { ColumnReader } from './column-reader.js';
 import { openIndex, type IndexedFile } from './index-file.js';
 import { ColumnMatcher, type TextQuery } from './column-matcher.js';
 import type { ScoreOf } from './postings.js';
-import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './ranking.js';
+import { Ranking, scoresByText, type RankedPage, type RankedRow, type RowsOf } from './ranking.js';
 
 /** A segment, and the name in its index of the searched column; undefined if the segment lacks the column. */
 interface SearchedSegment extends IndexedFile {
@@ -127,7 +127,7 @@ export async function search(
           clauses.push({ hits: await matcher.hits({ kind: 'phrase', terms }), score: scores[i]! });
         }
         const table = await matcher.column.texts();
-        const sums = scoresOf(texts, clauses, table);
+        const sums = scoresByText(texts, clauses, table);
         ranking.begin(segment, table);
         for (let at = 0; at < texts.length; at++) ranking.add(texts[at]!, sums[at]!);
       }

@@ -208,7 +208,7 @@ interface ScoredHits {
 }
 
 /** The scores of texts: the sums over all clauses, added in the order of the clauses. */
-export function scoresOf(
+export function scoresByText(
   texts: Uint32Array,
   clauses: readonly ScoredHits[],
   { lengths }: TextTable,

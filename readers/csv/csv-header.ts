@@ -215,7 +215,7 @@ class HeaderRows {
     return free.map((name, i) => (name === null ? null : { name, holdsText: hasText(i) }));
   }
 
-  /** The numbers of cells of the first rows; 0 for a row with a quote in a cell, as another delimiter would leave it. */
+  /** The numbers of cells of the first rows; 0 for a row with a quote inside a cell: quoted cells look so when split at the wrong delimiter. */
   widths(most: number): readonly number[] {
     const widths: number[] = [];
     const { quote } = this.#params;

@@ -243,7 +243,7 @@ export class FastFeatures {
 
 /** The builders of the first eight columns. */
 interface Builders {
-  /** Those of `seqid`, `source`, `type` and `strand`. */
+  /** The builders of `seqid`, `source`, `type` and `strand`. */
   readonly texts: readonly Utf8Builder[];
   readonly start: LongBuilder;
   readonly end: LongBuilder;

@@ -39,6 +39,6 @@ export type ChunkRef =
     };
 
 /** The state at the start of a chunk, for formats whose splitter has one. */
-export function startOf(ref: ChunkRef): { readonly start?: ChunkStart } {
+export function startStateOf(ref: ChunkRef): { readonly start?: ChunkStart } {
   return 'start' in ref && ref.start ? { start: ref.start } : {};
 }

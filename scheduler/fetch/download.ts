@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Written } from '../../engine/core/file-writer.js';
+import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { checkDigest } from './expected-digest.js';
 import { networkFailure, type FetchFailure } from './failure.js';
 import type { FetchLimits } from './limits.js';
@@ -7,7 +7,7 @@ import { Spool } from './spool.js';
 import { Transfer, type DownloadRequest } from './transfer.js';
 
 /** Fetches a URL into a new file and resumes broken transfers; on failure the file is removed. */
-export async function download(job: DownloadRequest): Promise<Written> {
+export async function download(job: DownloadRequest): Promise<WrittenFile> {
   const spool = await Spool.open(job.file);
   const transfer = new Transfer(job, spool);
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Written } from '../../engine/core/file-writer.js';
+import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { permanent } from './failure.js';
 
 /** Size in bytes and MD5 (lower-case hex) that a manifest declares for a file; null where it declares none. */
@@ -25,7 +25,7 @@ export class EncodedDigest {
   }
 
   /** Call it once, after the last `add`. */
-  finish(): Written {
+  finish(): WrittenFile {
     return { bytes: this.bytes, md5: this.#md5.digest('hex') };
   }
 }
@@ -44,8 +44,8 @@ export function checkSizeLimit(
 /** Throws unless the file, or its encoded form, has the expected size and MD5. */
 export function checkDigest(
   expected: ExpectedDigest,
-  file: Written,
-  encoded: Written | undefined,
+  file: WrittenFile,
+  encoded: WrittenFile | undefined,
 ): void {
   const found = encoded === undefined ? [file] : [file, encoded];
   const { bytes, md5 } = expected;

@@ -1,6 +1,6 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
-import type { Written } from '../../engine/core/file-writer.js';
+import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { download } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timedOut } from './failure.js';
@@ -32,7 +32,7 @@ export type FetchFile = (
   request: FetchRequest,
   file: string,
   signal: AbortSignal,
-) => Promise<Written>;
+) => Promise<WrittenFile>;
 
 /**
  * Opens the only connection path to other hosts. Each of the files next to this one defends against some of the threats N1

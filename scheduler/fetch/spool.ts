@@ -1,5 +1,5 @@
 import { freeBytes, syncFolder } from '../../engine/core/files.js';
-import { createFile, type FileWriter, type Written } from '../../engine/core/file-writer.js';
+import { createFile, type FileWriter, type WrittenFile } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
 import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { permanent } from './failure.js';
@@ -51,7 +51,7 @@ export class Spool {
   }
 
   /** Flushes the file and closes it. */
-  async finish(): Promise<Written> {
+  async finish(): Promise<WrittenFile> {
     if (this.#writer === undefined) throw new Error('nothing has been written');
     const written = await this.#writer.finish();
     await syncFolder(dirname(this.#file));

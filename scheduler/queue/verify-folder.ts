@@ -20,7 +20,7 @@ export interface Difference {
 }
 
 /** Options of `verifyFolder`. */
-export interface VerifyParts {
+export interface VerifyOptions {
   readonly data: DataFolder;
   readonly catalog: Catalog;
   readonly store: Store;
@@ -33,7 +33,7 @@ export interface VerifyParts {
  * Checks a data folder that is not in use (threats, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to exists
  * and is undamaged, there are no other files, and logs, catalogue and record counts agree.
  */
-export async function verifyFolder(parts: VerifyParts): Promise<readonly Difference[]> {
+export async function verifyFolder(parts: VerifyOptions): Promise<readonly Difference[]> {
   const found: Difference[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
   const { rows } = await parts.catalog.datasets.list({ viewer: null }, wholeList);
@@ -50,7 +50,7 @@ export async function verifyFolder(parts: VerifyParts): Promise<readonly Differe
 type ReportProblem = (where: string, problem: string) => void;
 
 async function verifyDataset(
-  parts: VerifyParts,
+  parts: VerifyOptions,
   dataset: DatasetRow,
   report: ReportProblem,
 ): Promise<void> {
@@ -89,7 +89,7 @@ async function verifyDataset(
 }
 
 async function verifyCounts(
-  { store }: VerifyParts,
+  { store }: VerifyOptions,
   dataset: DatasetRow,
   publications: readonly Publication[],
   report: ReportProblem,
@@ -116,7 +116,7 @@ async function verifyCounts(
 
 /** Checks that exactly the completed imports have a commit, except dry runs. */
 async function verifyImports(
-  { catalog }: VerifyParts,
+  { catalog }: VerifyOptions,
   datasetId: number,
   committed: ReadonlySet<number>,
   report: ReportProblem,
@@ -133,7 +133,7 @@ async function verifyImports(
 }
 
 async function verifyUnknownDatasets(
-  { data, catalog, unreferencedBefore }: VerifyParts,
+  { data, catalog, unreferencedBefore }: VerifyOptions,
   known: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
@@ -148,7 +148,7 @@ async function verifyUnknownDatasets(
   }
 }
 
-async function verifyObjects(parts: VerifyParts, report: ReportProblem): Promise<void> {
+async function verifyObjects(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.objects.list({ viewer: null }, wholeList);
   const files = rows.filter((row) => row.objectType === 'file' && row.revision > 0);
@@ -184,7 +184,7 @@ async function problemOf(
   }
 }
 
-async function verifyExports(parts: VerifyParts, report: ReportProblem): Promise<void> {
+async function verifyExports(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog, now } = parts;
   const { rows } = await catalog.exports.list({ viewer: null }, wholeList);
   const files = (await list(data.exports)).map(({ name }) => name);
@@ -201,7 +201,7 @@ async function verifyExports(parts: VerifyParts, report: ReportProblem): Promise
   await reportUnreferenced(parts, 'exports', referenced, report);
 }
 
-async function verifyRejected(parts: VerifyParts, report: ReportProblem): Promise<void> {
+async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.imports.list({ viewer: null }, wholeList);
   const referenced = new Set<string>();
@@ -220,7 +220,7 @@ async function verifyRejected(parts: VerifyParts, report: ReportProblem): Promis
 }
 
 /** Checks that the scratch folder has only files of open tasks: inline records, and chunks of earlier attempts. */
-async function verifyScratch(parts: VerifyParts, report: ReportProblem): Promise<void> {
+async function verifyScratch(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const referenced = new Set<string>();
   for (const { name } of await list(data.scratch)) {
@@ -231,7 +231,7 @@ async function verifyScratch(parts: VerifyParts, report: ReportProblem): Promise
 
 /** Reports every file in the quarantine; `folder` is relative to the data folder. */
 async function verifyQuarantine(
-  parts: VerifyParts,
+  parts: VerifyOptions,
   report: ReportProblem,
   folder = 'quarantine',
 ): Promise<void> {
@@ -244,7 +244,7 @@ async function verifyQuarantine(
 }
 
 async function reportUnreferenced(
-  { data, unreferencedBefore }: VerifyParts,
+  { data, unreferencedBefore }: VerifyOptions,
   part: 'objects' | 'exports' | 'rejected' | 'scratch',
   referenced: ReadonlySet<string>,
   report: ReportProblem,

@@ -13,7 +13,7 @@ export const smallFiles: readonly { readonly path: RegExp; readonly why: string 
     why: 'a kind of predicate, which a registry lists',
   },
   {
-    path: /^scheduler\/jobs\/(\w+)\/\1\.ts$/,
+    path: /^scheduler\/jobs\/([\w-]+)\/\1\.ts$/,
     why: 'the declaration of a kind of job, which a registry lists',
   },
   { path: /^cli\/commands\//, why: 'a command, which a registry lists' },

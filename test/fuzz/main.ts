@@ -4,7 +4,13 @@ import { readers } from '../../readers/index.js';
 import { loadCase, saveCase } from './case.js';
 import { generateCase, materialFor } from './generate.js';
 import { check } from './properties.js';
-import { makeShared, publishedCase, type Finding, type FuzzJob, type Shared } from './shared.js';
+import {
+  makeShared,
+  publishedCase,
+  type Finding,
+  type FuzzJob,
+  type SharedMemory,
+} from './shared.js';
 import { freshSeed } from '../seed.js';
 
 /*
@@ -92,7 +98,7 @@ async function fuzz(job: FuzzJob): Promise<number> {
 }
 
 /** Calls `onHang` when one input takes longer than `hangMs`. */
-function watchdog(shared: Shared, onHang: () => void): { hasFired: boolean; stop(): void } {
+function watchdog(shared: SharedMemory, onHang: () => void): { hasFired: boolean; stop(): void } {
   let checks = -1;
   let sinceMs = Date.now();
   const timer = setInterval(() => {

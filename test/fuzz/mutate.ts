@@ -3,7 +3,7 @@ import { oddBytes } from './dictionary.js';
 import { below, pick, times } from './pick.js';
 
 /** The material for edits. */
-export interface Material {
+export interface EditMaterial {
   /** Tokens of the format. */
   readonly tokens: readonly Buffer[];
   /** Text that opens a nested structure. */
@@ -12,10 +12,10 @@ export interface Material {
   readonly others: readonly Buffer[];
 }
 
-type Edit = (text: Buffer, next: Random, material: Material) => Buffer;
+type Edit = (text: Buffer, next: Random, material: EditMaterial) => Buffer;
 
 /** Returns the text after a few random edits, usually one or two. */
-export function mutate(text: Buffer, next: Random, material: Material): Buffer {
+export function mutate(text: Buffer, next: Random, material: EditMaterial): Buffer {
   let bytes = text;
   for (let left = 1 + Math.floor(next() ** 3 * 8); left > 0; left--) {
     const edit = next() < 0.9 ? pick(next, frequentEdits) : pick(next, rareEdits);

@@ -16,7 +16,7 @@ export interface Finding {
 }
 
 /** Memory that the fuzzing thread and the main thread share. */
-export interface Shared {
+export interface SharedMemory {
   /** Number of inputs, number of checks, and size of `text` in bytes. */
   readonly counts: Int32Array<SharedArrayBuffer>;
   /** The current case as JSON. */
@@ -24,7 +24,7 @@ export interface Shared {
 }
 
 /** Allocates the shared memory. */
-export function makeShared(): Shared {
+export function makeShared(): SharedMemory {
   return {
     counts: new Int32Array(new SharedArrayBuffer(12)),
     text: new Uint8Array(new SharedArrayBuffer(8 << 20)),
@@ -32,7 +32,7 @@ export function makeShared(): Shared {
 }
 
 /** Writes the current case to the shared memory; `input` is its number, -1 for a variant of an earlier input. */
-export function publishCase({ counts, text }: Shared, input: number, one: FuzzCase): void {
+export function publishCase({ counts, text }: SharedMemory, input: number, one: FuzzCase): void {
   const { bytes, ...rest } = one;
   const json = Buffer.from(JSON.stringify({ ...rest, bytes: bytes.toString('base64') }));
   text.set(json.subarray(0, text.length));
@@ -42,7 +42,7 @@ export function publishCase({ counts, text }: Shared, input: number, one: FuzzCa
 }
 
 /** Reads the current case from the shared memory. */
-export function publishedCase({ counts, text }: Shared): FuzzCase {
+export function publishedCase({ counts, text }: SharedMemory): FuzzCase {
   const json = Buffer.from(text.slice(0, Atomics.load(counts, 2))).toString();
   const { bytes, ...rest } = JSON.parse(json) as Omit<FuzzCase, 'bytes'> & { bytes: string };
   return { ...rest, bytes: Buffer.from(bytes, 'base64') };

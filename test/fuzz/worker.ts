@@ -4,7 +4,7 @@ import { generateCase, materialFor } from './generate.js';
 import { minimise } from './minimise.js';
 import { Failure } from './outcome.js';
 import { check } from './properties.js';
-import type { Finding, FuzzJob, Shared } from './shared.js';
+import type { Finding, FuzzJob, SharedMemory } from './shared.js';
 import { publishCase } from './shared.js';
 
 /*
@@ -12,7 +12,7 @@ import { publishCase } from './shared.js';
  * or crashes it: the input is in shared memory while it is checked.
  */
 
-const { job, shared } = workerData as { job: FuzzJob; shared: Shared };
+const { job, shared } = workerData as { job: FuzzJob; shared: SharedMemory };
 const known = new Set<string>();
 
 await main();

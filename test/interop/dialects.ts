@@ -159,7 +159,7 @@ async function both(
   return Promise.all([answer(duckdb.engine), answer(clickhouse.engine)]);
 }
 
-/** Undefined if it is refused. */
+/** The parsed request; undefined if the parser refuses it. */
 function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
   try {
     return parseQuery(body, dataset.fields);
@@ -181,7 +181,7 @@ const noNames = { fields: null, excludeFields: [] };
 
 function testsObject(predicate: Predicate): boolean {
   if (predicate.kind === 'missing') return predicate.field.type === 'object';
-  // An element of nothing is none to ClickHouse.
+  // ClickHouse never finds an element in a list that is null.
   if (predicate.kind === 'any') return true;
   if (predicate.kind === 'not') return testsObject(predicate.item);
   return 'items' in predicate && predicate.items.some(testsObject);

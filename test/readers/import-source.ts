@@ -7,7 +7,7 @@ import type { Batch } from '../../engine/ingest/batch.js';
 import { errorMessage, mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
-import { startOf } from '../../readers/source/chunks.js';
+import { startStateOf } from '../../readers/source/chunks.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
@@ -99,7 +99,7 @@ export async function importAt(
     let failure: unknown;
     try {
       for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
-        pieces.push({ bytes: await loadChunk(ref), ...startOf(ref) });
+        pieces.push({ bytes: await loadChunk(ref), ...startStateOf(ref) });
     } catch (error) {
       failure = error;
     }

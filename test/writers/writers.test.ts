@@ -34,6 +34,7 @@ import {
   randomStyle,
   randomValue,
 } from '../engine/store/random.js';
+import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
 
 let bench: Bench;
@@ -81,6 +82,11 @@ function contextOf(
   const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
   return { projection, columns, options: { isFormulaSafe } };
 }
+
+test('the help of the command line names every format', () => {
+  for (const { format } of writers)
+    expect(exportCommand.help).toMatch(new RegExp(`\\b${format}\\b`));
+});
 
 /** The export of a dataset in a format, in parts of 700 records. */
 async function written(format: string, from: Dataset, wanted: Wanted = {}): Promise<Buffer> {

@@ -11,7 +11,7 @@ import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { writeStream, type Written } from '../../../engine/core/file-writer.js';
+import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
 
 /** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
 @Controller()
@@ -125,7 +125,7 @@ function interrupted(cause: unknown): AppError {
   return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
-function checkContent(written: Written, expected: ExpectedContent): void {
+function checkContent(written: WrittenFile, expected: ExpectedContent): void {
   if (expected.bytes !== undefined && written.bytes !== expected.bytes) {
     const message = `the body has ${written.bytes} bytes, but the file was announced with ${expected.bytes}`;
     throw new AppError('invalid', message);
@@ -140,7 +140,7 @@ async function publish(
   context: AppContext,
   id: number,
   scratchPath: string,
-  written: Written,
+  written: WrittenFile,
 ): Promise<void> {
   let linked: string | undefined;
   const published = context.catalog.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 import type { NodeCounts } from './counts.js';
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { fieldsOf } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds.js';
 import { and, not, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 
 /** The parts of a tree because of which no record matches. */
@@ -30,7 +30,7 @@ export function blame(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCo
 
 /** The fields that a predicate reads, each once. */
 export function distinctFields(predicate: Predicate): readonly FieldRef[] {
-  const fields = fieldsOf(predicate);
+  const fields = fieldsRead(predicate);
   return fields.filter(
     (field, i) => fields.findIndex(({ path }) => isSame(path, field.path)) === i,
   );

@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../core/json.js';
 import { any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { fieldsOf } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds.js';
 import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
 import type { Statement } from '../sql/statement.js';
 import type { RunSelect } from '../sql/statement.js';
@@ -116,7 +116,7 @@ function written(leaves: readonly ExplainLeaf[], list: FieldRef, index: FieldInd
 /** The lists of objects around the field of a condition, from the outermost; empty for a condition that names no field. */
 function listsOf({ source, predicate }: ExplainLeaf, index: FieldIndex): readonly FieldRef[] {
   const names = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
-  const [field] = fieldsOf(predicate);
+  const [field] = fieldsRead(predicate);
   if (!names || field === undefined) return [];
   const lists = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
   return lists.flatMap((path) => {

@@ -2,14 +2,14 @@ import type { Column, Columns } from '../../core/types.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kind.js';
 import { costOf, kindOf } from '../predicate/kinds.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { fieldKey, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import { isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
 import type { Tested } from './match/selection-vector.js';
-import { fieldKey, termConditions } from './terms.js';
+import { termConditions } from './terms.js';
 
 /** Returns the rows of a segment that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
 export type Matcher = (view: SegmentView) => Generator<void, Tested>;

@@ -4,7 +4,7 @@ import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
 import type { SegmentTest, StoredRows } from '../predicate/kind.js';
-import { fieldsOf } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { MemoryColumn } from './column.js';
@@ -34,7 +34,7 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
       (condition.kind === 'in' && condition.values.length > maxValues),
   );
   if (isWhole) return undefined;
-  const fields = fieldsOf(predicate).flatMap((field) => {
+  const fields = fieldsRead(predicate).flatMap((field) => {
     const path = physicalPath(columns, field.path);
     return path === undefined ? [] : [{ field, path }];
   });

@@ -1,5 +1,5 @@
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
-import { constantHits, scoresOf } from '../text/clause-scores.js';
+import { constantHits, scoresByRow } from '../text/clause-scores.js';
 import type { RankedClause } from '../text/relevance.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { isSparse, type SelectionVector } from './match/selection-vector.js';
@@ -57,7 +57,7 @@ export class RankedRows {
     const members = conditions.map((): number[] => []);
     for (const [i, set] of sets.entries()) for (const condition of set) members[condition]!.push(i);
     const found = new Map(conditions.map((each, i) => [each, constantHits(Int32Array.from(members[i]!))])); // prettier-ignore
-    return scoresOf(clauses, tier, found, Int32Array.from(sets.keys()));
+    return scoresByRow(clauses, tier, found, Int32Array.from(sets.keys()));
   }
 }
 

@@ -2,10 +2,10 @@ import type { Snapshot } from '../../store/store.js';
 import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
-import type { Predicate } from '../predicate/predicate.js';
+import { fieldKey, type Predicate } from '../predicate/predicate.js';
 import { openTextIndex } from '../text/text-field.js';
 import type { Unsupported } from '../unsupported.js';
-import { fieldKey, termConditions, type FoundTerms, type TermCondition } from './terms.js';
+import { termConditions, type FoundTerms, type TermCondition } from './terms.js';
 
 /** The most memory that found rows may take; a condition on 5 million records takes 640 kB at most. */
 const maxBytes = 64 << 20;

@@ -1,9 +1,4 @@
-import {
-  conditionsIn,
-  type FieldRef,
-  type OfKind,
-  type Predicate,
-} from '../predicate/predicate.js';
+import { conditionsIn, type OfKind, type Predicate } from '../predicate/predicate.js';
 
 /** A condition on the terms of a field. */
 export type TermCondition = OfKind<'terms' | 'phrase'>;
@@ -14,11 +9,6 @@ export type FoundTerms = ReadonlyMap<string, 'none' | Int32Array | Uint8Array>;
 /** Equal for equal conditions. */
 export function termsKey({ kind, field, terms }: TermCondition): string {
   return JSON.stringify([kind, field.path, terms]);
-}
-
-/** Equal for equal fields. */
-export function fieldKey({ path }: FieldRef): string {
-  return JSON.stringify(path);
 }
 
 /** The conditions of a predicate on terms of `text` fields, by `termsKey`: the memory executor looks them up in the index. */

@@ -1,6 +1,6 @@
 import type { Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
-import { fieldsOf } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { Facet } from '../request/facets.js';
@@ -241,7 +241,7 @@ class QueryPlanner {
 
   #facets(): PlanStep {
     const { facets, predicate } = this.#request;
-    const columns = sortedNames([...fieldsOf(predicate), ...facets!.flatMap(facetFields)]);
+    const columns = sortedNames([...fieldsRead(predicate), ...facets!.flatMap(facetFields)]);
     const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
     const refused = this.#available.memory
       ? (this.#refusal('facets', 'memory') ?? memoryRefusal(predicate, facets, this.#columns))
@@ -269,9 +269,9 @@ class QueryPlanner {
   #foundColumns(): readonly string[] {
     const { predicate, ordering, facets, scores } = this.#request;
     const sorted = this.#isSorted() ? ordering.map(({ field }) => field) : [];
-    const ranked = this.#isRanked() ? scores.flatMap(({ item }) => fieldsOf(item)) : [];
+    const ranked = this.#isRanked() ? scores.flatMap(({ item }) => fieldsRead(item)) : [];
     return sortedNames([
-      ...fieldsOf(predicate),
+      ...fieldsRead(predicate),
       ...sorted,
       ...ranked,
       ...(facets ?? []).flatMap(facetFields),
@@ -314,7 +314,7 @@ function facetFields(facet: Facet): readonly FieldRef[] {
 }
 
 function termsOf(scores: Selection['scores']): readonly string[] {
-  return sortedNames(scores.flatMap(({ item }) => fieldsOf(item)));
+  return sortedNames(scores.flatMap(({ item }) => fieldsRead(item)));
 }
 
 function sortedNames(fields: readonly FieldRef[]): readonly string[] {

@@ -41,8 +41,8 @@ export function kindOf<P extends Predicate>(predicate: P): PredicateKind<P> {
 }
 
 /** The fields that a predicate reads, in the order of its conditions; a field of several conditions comes several times. */
-export function fieldsOf(predicate: Predicate): readonly FieldRef[] {
-  return kindOf(predicate).fields(predicate, fieldsOf);
+export function fieldsRead(predicate: Predicate): readonly FieldRef[] {
+  return kindOf(predicate).fields(predicate, fieldsRead);
 }
 
 /** The estimated cost of evaluating a predicate over columns in memory. */

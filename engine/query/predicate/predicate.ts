@@ -11,6 +11,11 @@ export interface FieldRef {
   readonly isNumberInText?: true;
 }
 
+/** The key of a field in a map: equal for equal fields. */
+export function fieldKey({ path }: FieldRef): string {
+  return JSON.stringify(path);
+}
+
 /**
  * A value in the form of its field's type: bigint for `integer` and `long` (so that 64-bit values stay exact), number for
  * `float` and `double`, microseconds since 1970 as a bigint for `date`.

@@ -40,8 +40,8 @@ const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>
   ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
   ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
   ['in', action(valued, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
-  ['range', action(ranged, (field, value) => between(field, value, true), `${ends}, or equals one of them`)],
-  ['between', action(ranged, (field, value) => between(field, value, false), `${ends}, and equals neither`)],
+  ['range', action(ranged, (field, value) => twoEnded('range', field, value, true), `${ends}, or equals one of them`)],
+  ['between', action(ranged, (field, value) => twoEnded('between', field, value, false), `${ends}, and equals neither (unlike SQL's BETWEEN)`)],
   ['gt', action(ranged, (field, value) => range(field, low(field, value, false), null), 'is greater, or later')],
   ['gte', action(ranged, (field, value) => range(field, low(field, value, true), null), 'is greater or later, or equal')],
   ['lt', action(ranged, (field, value) => range(field, null, high(field, value, false)), 'is less, or earlier')],
@@ -92,14 +92,14 @@ export function filterActions(): readonly {
  * read no value of the field, so they apply to every type.
  */
 const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
-  ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, FilterAction] => {
-    const { build, description } = actions.get(name)!;
+  [...actions].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
+    if (types !== ranged && name !== '' && name !== 'in') return [];
     const ofLength: FilterAction = {
       types: () => true,
       build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
       description,
     };
-    return [name === '' ? 'length' : `length__${name}`, ofLength];
+    return [[name === '' ? 'length' : `length__${name}`, ofLength]];
   }),
 );
 
@@ -203,7 +203,7 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
 
 /** Turns a condition on whole numbers into the same condition on the number of a field's values. */
 function lengths(field: FieldRef, numbers: Predicate): Predicate {
-  const between = (from: number, to: number | null): Predicate =>
+  const countFrom = (from: number, to: number | null): Predicate =>
     to !== null && to < Math.max(from, 0)
       ? none
       : node({ kind: 'length', field, from: Math.max(from, 0), to });
@@ -211,11 +211,11 @@ function lengths(field: FieldRef, numbers: Predicate): Predicate {
     case 'none':
       return none;
     case 'in':
-      return or(numbers.values.map((value) => between(Number(value), Number(value))));
+      return or(numbers.values.map((value) => countFrom(Number(value), Number(value))));
     case 'range': {
       const { low: from, high: to } = numbers;
       const first = from ? Number(from.value) + (from.inclusive ? 0 : 1) : 0;
-      return between(first, to ? Number(to.value) - (to.inclusive ? 0 : 1) : null);
+      return countFrom(first, to ? Number(to.value) - (to.inclusive ? 0 : 1) : null);
     }
     default:
       throw new Problem('A length is a number, never null');
@@ -285,8 +285,8 @@ function list(value: unknown): readonly unknown[] {
   return value;
 }
 
-function between(field: FieldRef, value: unknown, inclusive: boolean): Predicate {
-  const name = inclusive ? 'range' : 'between';
+/** A range from a list of its two ends. */
+function twoEnded(name: string, field: FieldRef, value: unknown, inclusive: boolean): Predicate {
   if (!Array.isArray(value) || value.length !== 2) {
     throw new Problem(`Action ${name} expects a list of two values, not ${show(value)}`);
   }

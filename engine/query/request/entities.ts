@@ -1,6 +1,6 @@
 import { budgets } from '../../core/budgets.js';
 import { entityTypes, genomeBuilds, type EntityType } from '../../core/types.js';
-import { among, fieldsOf, isOneOf } from './entity-fields.js';
+import { among, fieldsOfEntities, isOneOf } from './entity-fields.js';
 import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
@@ -126,7 +126,10 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
     const notation = notationOf(name);
     if (notation?.kind === 'variant') return ofVariant(notation, fields, names, [name]);
     if (notation) return noted(notation, fields, names);
-    if (names.genes?.resolve(name) !== undefined && fieldsOf(fields, 'gene', 'variant').length > 0)
+    if (
+      names.genes?.resolve(name) !== undefined &&
+      fieldsOfEntities(fields, 'gene', 'variant').length > 0
+    )
       return ofGene(name, fields, names);
     return among(fields, 'variant', variantForms(name));
   },
@@ -192,7 +195,7 @@ function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames
 /** Matches records of a gene. Choice: a gene asked for as a region or variant is looked for in the fields of genes: coordinates of genes are not known. */
 function ofGene(name: string, fields: FieldIndex, { genes }: EntityNames): Predicate {
   const symbol = genes?.resolve(name);
-  if (fieldsOf(fields, 'gene').length === 0 && hasPlaces(fields))
+  if (fieldsOfEntities(fields, 'gene').length === 0 && hasPlaces(fields))
     throw new Problem(
       `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${show(name)} by its positions, as in 13:32315086-32400268`,
     );
@@ -230,11 +233,13 @@ const numberFields = /^(?:rs|dbsnp)/i;
 /** Matches records with an rs id, also among several in one text, in a field of variants or in one whose name says so. */
 function ofRsId(id: string, fields: FieldIndex): Predicate {
   const named = fields.rows.filter(({ path }) => rsFields.test(path.at(-1)!)).map(fieldRef);
-  const conditions = [...fieldsOf(fields, 'variant'), ...named].flatMap((field): Predicate[] => {
-    const number = numberFields.test(field.path.at(-1)!) ? [isOneOf(field, [id.slice(2)])] : [];
-    const isText = field.type === 'string' || field.type === 'text';
-    return isText ? [node({ kind: 'phrase', field, terms: [id] }), ...number] : number;
-  });
+  const conditions = [...fieldsOfEntities(fields, 'variant'), ...named].flatMap(
+    (field): Predicate[] => {
+      const number = numberFields.test(field.path.at(-1)!) ? [isOneOf(field, [id.slice(2)])] : [];
+      const isText = field.type === 'string' || field.type === 'text';
+      return isText ? [node({ kind: 'phrase', field, terms: [id] }), ...number] : number;
+    },
+  );
   if (conditions.length === 0)
     throw new Problem(
       'The dataset has no field of the entity type variant, and none whose name tells rs ids',

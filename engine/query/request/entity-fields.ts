@@ -6,13 +6,16 @@ import { scalarOf } from './values.js';
 
 /** Matches records that have one of these names in a field of the entity type, ignoring case. */
 export function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
-  const found = fieldsOf(fields, type);
+  const found = fieldsOfEntities(fields, type);
   if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
   return or(found.map((field) => isOneOf(field, names)));
 }
 
 /** The fields of these entity types. */
-export function fieldsOf(fields: FieldIndex, ...types: readonly EntityType[]): readonly FieldRef[] {
+export function fieldsOfEntities(
+  fields: FieldIndex,
+  ...types: readonly EntityType[]
+): readonly FieldRef[] {
   return fields.rows
     .filter(({ entityType }) => entityType !== null && types.includes(entityType))
     .map(fieldRef);

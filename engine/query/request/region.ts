@@ -1,5 +1,5 @@
 import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-names.js';
-import { fieldsOf, isOneOf } from './entity-fields.js';
+import { fieldsOfEntities, isOneOf } from './entity-fields.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, show } from './problem.js';
@@ -65,7 +65,7 @@ function wholeNumber(value: unknown): bigint {
 
 /** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
 export function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const conditions = fieldsOf(fields, 'genomic_region', 'variant')
+  const conditions = fieldsOfEntities(fields, 'genomic_region', 'variant')
     .filter(({ type }) => type === 'string' || type === 'text')
     .map((field) => node({ kind: 'overlap', field, ...region }));
   const coordinates = coordinatesIn(region, fields);
@@ -79,7 +79,7 @@ export function overlapping(region: Region, fields: FieldIndex): Predicate {
 /** Whether regions can be looked for. */
 export function hasPlaces(fields: FieldIndex): boolean {
   const hasCoordinates = fields.find('genomic_coordinates.chromosome') !== undefined;
-  return hasCoordinates || fieldsOf(fields, 'genomic_region', 'variant').length > 0;
+  return hasCoordinates || fieldsOfEntities(fields, 'genomic_region', 'variant').length > 0;
 }
 
 function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {

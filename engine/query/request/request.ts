@@ -18,7 +18,7 @@ import {
 } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
-import { scoresOf } from '../text/relevance.js';
+import { scoreTermsOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 
 /** A parsed query. All its parts have been checked against the fields of the dataset. */
@@ -89,7 +89,7 @@ export function parseOutput(input: unknown): OutputFormat {
 
 /**
  * Parses the body of a query of a file: a query without the parts that `parseOutput` refuses, regular expressions, and the
- * reserved fields. Choice: in a query of a file whose values are all strings, `gt`, `gte`, `lt`, `lte`, `range` and `between`
+ * reserved fields. Choice: in a query of a file whose values are all strings, the actions on numbers (`gt`, `range` and the like)
  * compare the numbers that the strings spell, and a cell that is not a number satisfies none of them. `ordering` works as for a
  * dataset.
  */
@@ -185,7 +185,7 @@ function parseOver(
   const isExplained = part(() => flag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
-    scores: [...scoresOf(filters ?? all), ...(query?.scores ?? [])],
+    scores: [...scoreTermsOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),

@@ -50,13 +50,13 @@ export interface Dialect {
   /** Unnests all elements of a list. */
   spreadAll(list: string): string;
 
-  /** True if the value equals one of the bound values, which have this type. */
+  /** A condition that holds if the value equals one of the bound values; `type` is theirs. */
   isOneOf(value: string, placeholders: readonly string[], type: ParamType): string;
-  /** True if the bound list, of this type, holds the value; `isFolded` ignores case. */
+  /** A condition that holds if the bound list, of values of this type, has the value; `isFolded` ignores case. */
   isInList(value: string, list: string, type: ParamType, isFolded: boolean): string;
-  /** True if the bound list, of this type, holds an element of `values`; `isFolded` ignores case. */
+  /** A condition that holds if the bound list, of values of this type, has an element of `values`; `isFolded` ignores case. */
   someInList(values: string, list: string, type: ParamType, isFolded: boolean): string;
-  /** True if the text has a character that is not ASCII or has the other letter case. */
+  /** A condition that holds if the text has a character that is not ASCII or has the other letter case. */
   isNotWritten(text: string, letters: 'upper' | 'lower'): string;
   /** The text in lower case. Stored and bound values are folded by the same function. */
   fold(text: string): string;

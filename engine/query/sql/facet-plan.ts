@@ -8,7 +8,7 @@ import {
   type SelectedExpression,
 } from './facet-relation.js';
 import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
-import { aggregates, bucketing, pivotOf } from './facet-sql.js';
+import { aggregates, bucketing, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
@@ -266,7 +266,8 @@ class FacetPlanner {
     const keys = parents.map((_, index) => `x${index}`);
     const types = new Map(columns.map(({ name, type }) => [name, type]));
     const pivots = [...types].map(
-      ([name, type]) => `${this.#statement.dialect.pivot(name, type, keys)} AS ${pivotOf(name)}`,
+      ([name, type]) =>
+        `${this.#statement.dialect.pivot(name, type, keys)} AS ${pivotColumn(name)}`,
     );
     return `(SELECT *, ${pivots.join(', ')} FROM ${from}) AS pivoted`;
   }

@@ -4,7 +4,7 @@ import type { BucketlessFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
 
 /** The column that holds the pivot of the groups for the extended statistics of another column. */
-export function pivotOf(value: string): string {
+export function pivotColumn(value: string): string {
   return `${value}p`;
 }
 
@@ -35,7 +35,7 @@ export function aggregates(
     isReal ? real(dialect.sum(value, type)) : whole(dialect.sum(value, type)),
   ];
   if (!facet.extended) return plain;
-  const variance = dialect.variance(value, pivotOf(value), type);
+  const variance = dialect.variance(value, pivotColumn(value), type);
   return [
     ...plain,
     real(dialect.sumOfSquares(value)),

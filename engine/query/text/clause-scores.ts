@@ -87,7 +87,7 @@ function addsTier({ leaves }: RankedClause, clauses: readonly RankedClause[]): b
 }
 
 /** The scores of rows over all clauses, by the operations of relevance.ts in the same order. */
-export function scoresOf(
+export function scoresByRow(
   clauses: readonly RankedClause[],
   tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,

@@ -11,15 +11,15 @@ import {
   maxScore,
   noHits,
   numbersOf,
-  scoresOf,
+  scoresByRow,
   type LeafHits,
 } from './clause-scores.js';
 import type { SegmentRows } from '../plan/executor.js';
 import type { Unsupported } from '../unsupported.js';
-import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
+import { fieldKey, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
 import { clausesOf, leavesOf, type Leaf } from './relevance.js';
 import { isIndexable } from './text-field.js';
-import { fieldKey, weightsByIndex, textFields } from './weigh.js';
+import { weightsByIndex, textFields } from './weigh.js';
 
 /** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
 export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns): boolean {
@@ -62,7 +62,7 @@ export class ListedRanking {
   ): Promise<ListedRanking | Unsupported> {
     const terms = scores.flatMap(({ item }) => atomsOf(item)).filter(isOfText);
     const fields = await textFields(snapshot, terms);
-    const missing = terms.find((leaf) => !fields.has(fieldKey(leaf)));
+    const missing = terms.find((leaf) => !fields.has(fieldKey(leaf.field)));
     return missing
       ? { unsupported: `a segment has no text index of ${missing.field.name}` }
       : new ListedRanking(fields, scores);
@@ -87,7 +87,7 @@ export class ListedRanking {
         found.set(side, constantHits(numbersOf(sides![i]!, count)));
       for (const [leaf, weight] of clauses.flatMap(({ leaves: own }) => own)) {
         if (!isOfText(leaf)) continue;
-        const { matchers } = this.#fields.get(fieldKey(leaf))!;
+        const { matchers } = this.#fields.get(fieldKey(leaf.field))!;
         found.set(leaf, await hitsOf(matchers[segment], leaf, weight));
         await slice.yieldIfOver();
       }
@@ -96,7 +96,7 @@ export class ListedRanking {
       // Once the page is full of better rows, most segments are skipped.
       if (!ranking.wants(maxScore(clauses, tier, found))) continue;
       const numbers = competitiveRows(rows, clauses, found, ranking) ?? numbersOf(rows, count);
-      const scores = scoresOf(clauses, tier, found, numbers);
+      const scores = scoresByRow(clauses, tier, found, numbers);
       for (let i = 0; i < numbers.length; i++) ranking.add(numbers[i]!, scores[i]!);
     }
     return ranking.rows((_, rows) => Promise.resolve(rows));

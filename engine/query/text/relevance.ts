@@ -70,8 +70,9 @@ export function clausesOf(scores: readonly ScoreTerm[]): {
 }
 
 /** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
-export function scoresOf(predicate: Predicate): readonly ScoreTerm[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(scoresOf);
+export function scoreTermsOf(predicate: Predicate): readonly ScoreTerm[] {
+  if (predicate.kind === 'and' || predicate.kind === 'or')
+    return predicate.items.flatMap(scoreTermsOf);
   if (predicate.kind !== 'terms') return [];
   return predicate.terms.map((term) => ({ item: { ...predicate, terms: [term] }, boost: 1 }));
 }

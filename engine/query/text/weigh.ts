@@ -11,7 +11,7 @@ import { compile } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
-import type { ScoreTerm } from '../predicate/predicate.js';
+import { fieldKey, type ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, begin } from '../sql/statement.js';
 import { openTextIndex } from './text-field.js';
 
@@ -51,16 +51,11 @@ export async function textFields(
 ): Promise<ReadonlyMap<string, TextField>> {
   const fields = new Map<string, TextField>();
   for (const leaf of leaves) {
-    const key = fieldKey(leaf);
+    const key = fieldKey(leaf.field);
     const field = fields.has(key) ? undefined : await openTextIndex(snapshot, leaf.field);
     if (field !== undefined) fields.set(key, field);
   }
   return fields;
-}
-
-/** The field of a condition as the key of a map. */
-export function fieldKey({ field }: Leaf): string {
-  return JSON.stringify(field.path);
 }
 
 /** The weights of terms and phrases in fields with an index; `leaves` are all conditions that rank. */
@@ -73,7 +68,7 @@ export async function weightsByIndex(
   // A single condition ranks by occurrences and text length; its document frequency changes nothing.
   const isAlone = leaves.length === 1;
   for (const leaf of leaves) {
-    const field = fields.get(fieldKey(leaf));
+    const field = fields.get(fieldKey(leaf.field));
     if (field === undefined || leaf.kind === 'wildcard') continue;
     const found = isAlone ? 0 : await documentFrequency(field, leaf.terms.map(foldTerm), slice);
     weights.set(leaf, bm25Weight(field.statistics, found));

@@ -34,7 +34,7 @@ export interface ImportRunContext {
 export type ChunkSettings = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
 
 /** Marks the files of a chunk: `a` first pass, `b` second pass, `s` sample of a dry run. */
-export type Pass = 'a' | 'b' | 's';
+export type SegmentMark = 'a' | 'b' | 's';
 
 /** Reads the chunks of one source in pool threads, or restores their results from an earlier attempt. */
 export class ChunkRunner {
@@ -66,7 +66,7 @@ export class ChunkRunner {
   async run(
     chunk: SourceChunk,
     settings: ChunkSettings,
-    pass: Pass,
+    pass: SegmentMark,
     hints: () => Columns,
   ): Promise<ChunkResult> {
     const { resume, rejected } = this.#import;
@@ -88,7 +88,7 @@ export class ChunkRunner {
   async read(
     chunk: SourceChunk,
     settings: ChunkSettings,
-    pass: Pass,
+    pass: SegmentMark,
     hints: () => Columns,
   ): Promise<ChunkResult> {
     const { context, commitId, isUrgent, rejected } = this.#import;

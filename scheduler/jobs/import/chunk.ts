@@ -9,7 +9,7 @@ import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
-import { startOf } from '../../../readers/source/chunks.js';
+import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
@@ -36,7 +36,7 @@ export async function runChunk(
   const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
   const report = new FindingCollector(job.validation, job.isFinal, rejected);
   const { columns, isFinal, hints = [] } = job;
-  const given = { columns, isFinal, hints, ...startOf(job.ref) };
+  const given = { columns, isFinal, hints, ...startStateOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);

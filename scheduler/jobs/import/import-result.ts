@@ -157,7 +157,7 @@ export function nameOf(sources: readonly ImportSource[]): string {
   return sources.length === 1 && first !== undefined ? first.name : `${sources.length} files`;
 }
 
-/** Findings of the codes 202 and 203, each by the validation rules of the sources that have the new columns. */
+/** Findings of the codes `columnName` and `newColumn`, each by the validation rules of the sources that have the new columns. */
 function newColumnFindings(
   { known }: ImportParams,
   runs: readonly SourceRun[],

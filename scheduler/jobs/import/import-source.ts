@@ -31,7 +31,7 @@ export interface FileLocation {
   readonly file: string;
   /** A different text for different bytes. */
   readonly identity: string;
-  /** Lower-case hex; null if the catalogue does not have it. */
+  /** The MD5 digest in lower-case hex; null if the catalogue does not have it. */
   readonly md5: string | null;
 }
 

@@ -21,13 +21,16 @@ export interface FileTable {
 }
 
 /** The fields of a table's columns; members of objects have dotted names. */
-export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly DatasetField[] {
+export function fieldsOfTable(
+  columns: Columns,
+  above: readonly string[] = [],
+): readonly DatasetField[] {
   return columns.flatMap((column, ordering) => {
     const path = [...above, column.name];
     // Clients see JSON as an object without members.
     const dataType = column.type === 'json' ? 'object' : column.type;
     const field = uncataloguedField(path, dataType, { title: '', isList: column.isList, ordering });
-    return [field, ...fieldsOf(column.children ?? [], path)];
+    return [field, ...fieldsOfTable(column.children ?? [], path)];
   });
 }
 

@@ -5,7 +5,7 @@ import { removeTree, sweep } from '../../../engine/core/files.js';
 import { looseSnapshot } from '../../../engine/store/loose.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import type { JobQueue } from '../../queue/queue.js';
-import { fieldsOf, type FileTable, type TableFile } from './file-table.js';
+import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';
 import { schemaName, type TableResult } from './run-table.js';
 
 /** A cache of uploaded files as tables, which the worker creates on demand. */
@@ -192,7 +192,11 @@ function tableOf(
     // The task's id is unique; the SQL engine caches by dataset and version.
     { datasetId: file.objectId, version: taskId },
   );
-  return { snapshot, fields: fieldsOf(columns), isAllText: tableFormatOf(file.filename).isAllText };
+  return {
+    snapshot,
+    fields: fieldsOfTable(columns),
+    isAllText: tableFormatOf(file.filename).isAllText,
+  };
 }
 
 /** The value of the promise. Rejects with `canceled` if the signal aborts first. */

@@ -114,10 +114,6 @@ describe('every key that creates a resource changes it, or is refused by its nam
     return create === undefined ? [] : [[name, (create.body as NamedSchema).schema['properties'] as object] as const];
   });
 
-  test('all resources but commits and tasks, which no request creates', () => {
-    expect(created.map(([name]) => name).sort()).toEqual(['beacon_sets', 'beacons', 'dataset_exports', 'dataset_fields', 'dataset_imports', 'datasets', 'objects', 'saved_queries', 'vaults']);
-  });
-
   test.each(created)('%s', async (name, properties) => {
     const { vaultId, datasetId, fileId, exportId } = fixture;
     const setId = idOf(await ann.post('/v2/beacon_sets', { title: `of ${name}` }));
@@ -134,7 +130,9 @@ describe('every key that creates a resource changes it, or is refused by its nam
       beacon_sets: () => setId,
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
     };
-    const path = `/v2/${name}/${await made[name]!()}`;
+    const make = made[name];
+    if (make === undefined) throw new Error(`add ${name} to \`made\` in this test`);
+    const path = `/v2/${name}/${await make()}`;
     for (const key of Object.keys(properties)) {
       const before = (await ann.get(path)).json;
       const value = otherThan(before[key]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostile } from '../../engine/query/hostile.js';
-import { places } from '../../engine/search/places.js';
+import { bodiesWithText } from '../../engine/search/places.js';
 import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
 let server: TestServer;
@@ -221,10 +221,15 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
   ]; // prettier-ignore
 
   beforeAll(async () => {
-    const places = [vaultId, vaultId, vaultId, secretId, vaultId];
+    const bodiesWithText = [vaultId, vaultId, vaultId, secretId, vaultId];
     ids = [];
     for (const [i, filename] of names.entries()) {
-      const object = { vault_id: places[i], object_type: 'dataset', filename, tags: ['entities'] };
+      const object = {
+        vault_id: bodiesWithText[i],
+        object_type: 'dataset',
+        filename,
+        tags: ['entities'],
+      };
       const id = idOf(await ann.post('/v2/objects', object));
       ids.push(id);
       for (const name of Object.keys(records[i]![0]!)) {
@@ -400,7 +405,10 @@ test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () =
   const before = (await ann.get('/v2/objects?limit=1000')).text;
   // Each text in one of the places; test/engine/search has each in all of them.
   for (const [i, text] of hostile.entries()) {
-    const { status } = await bob.post('/v2/search', places[i % places.length]!(text));
+    const { status } = await bob.post(
+      '/v2/search',
+      bodiesWithText[i % bodiesWithText.length]!(text),
+    );
     expect([text.slice(0, 40), [200, 400].includes(status)]).toEqual([text.slice(0, 40), true]);
   }
   expect((await ann.get('/v2/objects?limit=1000')).text).toBe(before);

@@ -5,7 +5,7 @@ import {
   isForbidden,
   isPublic,
   parseAddress,
-  parseBlock,
+  parseAddressBlock,
 } from '../../../engine/core/addresses.js';
 import { mayConnect, parseAllowed } from '../../../engine/core/allowed-addresses.js';
 import { random as seeded } from '../../random.js';
@@ -209,7 +209,7 @@ describe('allowed addresses (N1)', () => {
   );
 
   test('a block of mapped addresses is a block of IPv4', () => {
-    expect(parseBlock('::ffff:10.0.0.0/104')).toEqual(parseBlock('10.0.0.0/8'));
+    expect(parseAddressBlock('::ffff:10.0.0.0/104')).toEqual(parseAddressBlock('10.0.0.0/8'));
     expect(isForbidden(address('10.0.0.1'))).toBe(false);
   });
 });

@@ -20,7 +20,7 @@ function snapshotOf(columns: Columns): Snapshot {
   return { datasetId: 7, version: 3, columns, segments: [], rows: 1, bytes: 0, files: ['/a'] };
 }
 
-/** Columns of every shape, each of them under this name. */
+/** Schemas of every shape; each has a column of this name. */
 function columnsNamed(name: string): readonly Columns[] {
   const inside = [column(name, 'string'), listOf(column(`${name}2`, 'date'))];
   return [

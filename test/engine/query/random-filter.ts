@@ -1,3 +1,4 @@
+import { filterActions } from '../../../engine/query/request/actions.js';
 import type { Value } from '../../../engine/core/types.js';
 import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterTest } from './naive-filter.js';
@@ -119,18 +120,14 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
 }
 
 /** An action on the number of values, and a value for it. */
+/** The actions on numbers, which apply to the number of values, too. */
+const lengthActions = filterActions()
+  .filter(({ name, types }) => ['', 'in'].includes(name) || !types.includes('string'))
+  .map(({ name }) => (name === '' ? '' : `__${name}`));
+
 function ofLength(random: Random): readonly [string, unknown] {
   const count = (): number => random.pick([0, 0, 1, 1, 2, 3, 0.5, -1, 2 ** 40]);
-  const action = random.pick([
-    '',
-    '__gt',
-    '__gte',
-    '__lt',
-    '__lte',
-    '__in',
-    '__range',
-    '__between',
-  ]);
+  const action = random.pick(lengthActions);
   if (action === '__in') return [action, random.list(random.below(4), count)];
   if (action !== '__range' && action !== '__between') return [action, count()];
   return [action, [count(), count()].sort((a, b) => a - b)];

@@ -1,5 +1,5 @@
 /** Bodies of searches that hold a text, each in other places. */
-export const places: readonly ((text: string) => object)[] = [
+export const bodiesWithText: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, 'x']] }),
   (text) => ({ filters: [['name', text]] }),
   (text) => ({ filters: [{ or: [['tags', text], ['full_path__prefix', text], ['vault__contains', text]] }] }),

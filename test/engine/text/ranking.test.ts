@@ -12,7 +12,7 @@ let bench: Bench;
 let dataset: Dataset;
 let texts: readonly (readonly (readonly string[] | null)[])[];
 
-/** Words of which the first are in most texts, often more than once. */
+/** A vocabulary whose first words are frequent. */
 const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_, i) => `word${i}`)];
 
 function textOf(one: Random): readonly string[] | null {

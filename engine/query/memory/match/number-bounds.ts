@@ -25,13 +25,13 @@ export function wholeSpan({ low, high }: OfKind<'range'>): NumberRange<bigint> {
   };
 }
 
-/** The 32-bit numbers of a span; undefined if there are none. */
+/** The 32-bit integers of a range; undefined if it holds none. */
 export function integerSpan({ from, to }: NumberRange<bigint>): NumberRange<number> | undefined {
   if (from > to || from > 0x7fff_ffffn || to < -0x8000_0000n) return undefined;
   return { from: Math.max(Number(from), -0x8000_0000), to: Math.min(Number(to), 0x7fff_ffff) };
 }
 
-/** The numbers of a span for a column of whole numbers of at most 2^53 in size; undefined if there are none. */
+/** The range as doubles, for a column whose integers lie within ±2^53; undefined if it holds no such integer. */
 export function spanWithinSafeIntegers({
   from,
   to,

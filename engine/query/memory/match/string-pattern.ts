@@ -11,7 +11,7 @@ import {
 } from './selection-vector.js';
 import { holds, scanContaining } from './string-scan.js';
 import {
-  maxStrings,
+  maxPatternStrings,
   PatternBudget,
   someOf,
   stringAt,
@@ -33,7 +33,7 @@ export function stringPattern(source: string): ValueTest {
       const candidates =
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, literal)) ??
         settled(intersection(scanContaining(values, count, literal), within));
-      if (countOf(candidates, count) > maxStrings) return tooManyStrings();
+      if (countOf(candidates, count) > maxPatternStrings) return tooManyStrings();
       const budget = new PatternBudget();
       const found = someOf(
         numbersOf(candidates, count),

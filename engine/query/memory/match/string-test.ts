@@ -56,7 +56,7 @@ export function someOf(
  * which uses all cores, is faster; with more units the worst patterns take seconds, which cannot be interrupted here, where an
  * ordinary pattern takes 50 ms.
  */
-export const maxStrings = 250_000;
+export const maxPatternStrings = 250_000;
 const maxUnits = 6_000_000;
 
 /** Counts the strings that a test examines. Once the budget is exceeded, `takes` returns false for every string. */
@@ -77,13 +77,13 @@ export class PatternBudget {
   }
 
   #isExceeded(): boolean {
-    return this.#strings > maxStrings || this.#units > maxUnits;
+    return this.#strings > maxPatternStrings || this.#units > maxUnits;
   }
 }
 
 /** What a test returns that would have to examine more than `mostStrings`. */
 export function tooManyStrings(): Unsupported {
   return {
-    unsupported: `a pattern would be matched against more than ${maxStrings} strings, or ${maxUnits} characters`,
+    unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxUnits} characters`,
   };
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import {
   costOf,
   describe as describePredicate,
-  fieldsOf,
+  fieldsRead,
 } from '../../../../engine/query/predicate/kinds.js';
 import { and, not, or, node, type FieldRef, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { parseQuery } from '../../../../engine/query/request/request.js';
@@ -42,7 +42,7 @@ test('the fields of a predicate are those of its conditions', () => {
       ],
     },
   });
-  expect(fieldsOf(predicate).map(({ name }) => name)).toEqual(['af', 'gene', 'tags']);
+  expect(fieldsRead(predicate).map(({ name }) => name)).toEqual(['af', 'gene', 'tags']);
 });
 
 test('costs add up, and comparisons of one field in an or cost once', () => {
