@@ -1,7 +1,8 @@
 import { compile } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { RunSelect, Select } from '../sql/statement.js';
-import type { Predicate } from '../predicate/predicate.js';
+import { and, type Predicate } from '../predicate/predicate.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Statement } from '../sql/statement.js';
 
 /** Record counts of a node. */
@@ -10,6 +11,45 @@ export interface NodeCounts {
   readonly matches: number;
   /** Number of records that satisfy the node and everything before it in the ANDs that contain it. */
   readonly left: number;
+}
+
+/** Counts the records that satisfy each predicate. */
+export type CountRecords = (
+  predicates: readonly Predicate[],
+) => Promise<readonly number[] | Unsupported>;
+
+/** Trees with more nodes are counted by SQL, which evaluates each condition once: here, conditions of an AND are part of many predicates. */
+const maxCountedNodes = 64;
+
+/** The counts of every node of the tree but the root, by predicates. */
+export async function countNodesByPredicate(
+  root: ExplainGroup,
+  count: CountRecords,
+): Promise<ReadonlyMap<ExplainNode, NodeCounts> | Unsupported> {
+  const left = new Map<ExplainNode, Predicate>();
+  const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
+    if (node.kind === 'condition') return;
+    let passed = before;
+    for (const child of node.nodes) {
+      const after = [...passed, child.predicate];
+      left.set(child, and(after));
+      visit(child, passed);
+      if (node.kind !== 'or') passed = after;
+    }
+  };
+  visit(root, []);
+  if (left.size > maxCountedNodes)
+    return { unsupported: `more than ${maxCountedNodes} conditions` };
+  const predicates = [...new Set([...left].flatMap(([node, all]) => [node.predicate, all]))];
+  const counts = await count(predicates);
+  if (isUnsupported(counts)) return counts;
+  const countOf = new Map(predicates.map((predicate, i) => [predicate, counts[i]!]));
+  return new Map(
+    [...left].map(([node, all]) => {
+      const matches = countOf.get(node.predicate)!;
+      return [node, { matches, left: countOf.get(all)! }] as const;
+    }),
+  );
 }
 
 /** The counts of every node of the tree but the root, by one statement. */

@@ -1,7 +1,7 @@
 import { causesOf } from './causes.js';
 import type { Language } from '../sql/dialect.js';
 import type { RunSelect } from '../sql/statement.js';
-import { countNodes, type NodeCounts } from './counts.js';
+import { countNodes, countNodesByPredicate, type CountRecords, type NodeCounts } from './counts.js';
 import { hintsAbout } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
 import { segmentTest } from '../predicate/prune.js';
@@ -11,6 +11,7 @@ import { and, type Predicate, type CaseVariants } from '../predicate/predicate.j
 import { begin, type Statement } from '../sql/statement.js';
 import type { Plan } from '../plan/plan.js';
 import { rounded, type Steps } from '../plan/steps.js';
+import { isUnsupported } from '../unsupported.js';
 
 /** The query to explain, and how statements about it run. */
 export interface ExplainScope {
@@ -25,6 +26,8 @@ export interface ExplainScope {
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
   readonly findCaseVariants: (predicate: Predicate) => Promise<CaseVariants>;
+  /** Absent if the query was answered by SQL: then SQL counts, too. */
+  readonly count?: CountRecords | undefined;
 }
 
 /** A node of the condition tree in the answer. */
@@ -52,6 +55,8 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
   const { snapshot, predicate, steps } = scope;
   const { root, parseMs } = explaining;
   const counts = await steps.time('counts', async () => {
+    const counted = scope.count && (await countNodesByPredicate(root, scope.count));
+    if (counted !== undefined && !isUnsupported(counted)) return counted;
     const caseVariants = await scope.findCaseVariants(
       and(leavesOf(root).map((leaf) => leaf.predicate)),
     );

@@ -16,7 +16,7 @@ import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates } from './top-rows.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
-import { Shards, type KnownSnapshot } from './shards.js';
+import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
 import { TermLookup } from './term-lookup.js';
 import { rankedPage, rankOf } from '../text/ranked.js';
 import { sidePredicates } from '../text/rank-listed.js';
@@ -48,7 +48,7 @@ export interface MemoryExecutor extends Executor {
     sides: readonly Predicate[],
     options: RunOptions,
   ): Promise<Listing | Unsupported>;
-  /** The number of records that satisfy each predicate; none of them is on a text. */
+  /** The number of records that satisfy each predicate. */
   counts(
     snapshot: Snapshot,
     predicates: readonly Predicate[],
@@ -224,10 +224,16 @@ async function counts(
   predicates: readonly Predicate[],
   options: RunOptions,
 ): Promise<readonly number[] | Unsupported> {
+  const lookup = await TermLookup.open(snapshot, and(predicates));
+  if (isUnsupported(lookup)) return lookup;
+  const terms = await lookup.rows([...snapshot.segments.keys()], timeSliceOf(options));
+  if (terms !== undefined && isUnsupported(terms)) return terms;
   const { key, shardOf } = await shards.know(snapshot);
-  const segments = Uint32Array.from(snapshot.segments.keys());
-  const query = { snapshot: key, segments, predicates };
-  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'count', query }] as const);
+  const asked = [...segmentsByShard(shardOf, snapshot.segments.keys())].map(([shard, list]) => {
+    const segments = Uint32Array.from(list);
+    const query = { snapshot: key, segments, predicates, terms: termsIn(terms, list) };
+    return [shard, { kind: 'count', query }] as const;
+  });
   const answers = await shards.ask(asked, options);
   if (isUnsupported(answers)) return answers;
   return predicates.map((_, i) =>
@@ -327,21 +333,19 @@ async function ask(
   { terms, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
   options: RunOptions,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
-  const byShard = new Map<number, number[]>();
-  for (const segment of segments) {
-    const shard = shardOf[segment]!;
-    const list = byShard.get(shard);
-    if (list) list.push(segment);
-    else byShard.set(shard, [segment]);
-  }
-  const requests = [...byShard].map(([shard, list]) => {
-    const own = terms && new Map(list.map((number) => [number, terms.get(number)!]));
-    const whole = { ...query, terms: own, snapshot: key, segments: Uint32Array.from(list) };
+  const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
+    const own = { terms: termsIn(terms, list), snapshot: key, segments: Uint32Array.from(list) };
+    const whole = { ...query, ...own };
     return [shard, { kind: 'select', query: whole }] as const;
   });
   const answers = await shards.ask(requests, options);
   if (isUnsupported(answers)) return answers;
   return answers.map((reply) => (reply as { readonly selected: ShardAnswer }).selected);
+}
+
+/** The part of what the text index found that concerns some segments. */
+function termsIn(terms: ShardQuery['terms'], segments: readonly number[]): ShardQuery['terms'] {
+  return terms && new Map(segments.map((number) => [number, terms.get(number)!]));
 }
 
 async function records(

@@ -69,6 +69,8 @@ export interface ShardCount {
   /** As in `ShardQuery`. */
   readonly segments: Uint32Array;
   readonly predicates: readonly Predicate[];
+  /** As in `ShardQuery`. */
+  readonly terms?: ShardQuery['terms'];
 }
 
 /** A shard's part of an answer. */

@@ -3,6 +3,7 @@ import { packBitmap, unpackBitmap } from '../../text/bitmap.js';
 import { RecentMap } from '../../core/recent-map.js';
 import type { RowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
+import { AdmissionCache } from './admission-cache.js';
 import type { MemoryColumn, SegmentView, SelectionCache, StringHashes } from './column.js';
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
@@ -34,11 +35,11 @@ export interface SegmentPages {
 
 /**
  * Everything that a shard keeps of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters and selections
- * within a limit of bytes, dictionaries within a quarter of it, and the footers of files. The least recently used goes first.
+ * within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
  */
 export class SegmentCache {
   /** By `keyOf` and other keys that begin with another word; `absent` where a segment has none. */
-  readonly entries: RecentMap<string, unknown>;
+  readonly entries: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
@@ -47,7 +48,12 @@ export class SegmentCache {
 
   constructor(bytes: number) {
     this.#bytes = bytes;
-    this.entries = new RecentMap(bytes);
+    this.entries = new AdmissionCache(bytes);
+  }
+
+  /** A query begins, of which the next calls are part. */
+  beginQuery(): void {
+    this.entries.beginQuery();
   }
 
   /** False if one more column may evict another. */

@@ -62,6 +62,7 @@ export class Shard {
   *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgotten;
+    this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const asides = query.relevance?.conditions ?? query.sides ?? [];
@@ -128,11 +129,12 @@ export class Shard {
   *count(query: ShardCount): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgotten;
+    this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const matches = matchers(query.predicates, new Set(query.predicates.filter(isTermLeaf)));
     const counts = new Float64Array(matches.length);
     for (const segment of snapshot.segments.filter(({ number }) => wanted.has(number))) {
-      const view = this.#cache.view(snapshot, segment);
+      const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
       for (const [i, match] of matches.entries()) {
         const found = yield* this.#interruptibly(match(view));
         if (isUnsupported(found)) return this.#refused(found);
@@ -196,6 +198,7 @@ export class Shard {
   ): Generator<void, readonly string[] | Unsupported> {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgotten;
+    this.#cache.beginQuery();
     const rows = asked.flatMap((each) => each.rows.map((row): RowRef => [each.segment, row]));
     return yield* this.#texts(snapshot, rows, projectionKey);
   }

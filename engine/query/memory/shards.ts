@@ -188,3 +188,17 @@ export class Shards {
     });
   }
 }
+
+/** Segments, given by their numbers, by the shard that they are assigned to. */
+export function segmentsByShard(
+  shardOf: Uint16Array,
+  segments: Iterable<number>,
+): ReadonlyMap<number, readonly number[]> {
+  const byShard = new Map<number, number[]>();
+  for (const segment of segments) {
+    const list = byShard.get(shardOf[segment]!);
+    if (list) list.push(segment);
+    else byShard.set(shardOf[segment]!, [segment]);
+  }
+  return byShard;
+}

@@ -1,6 +1,7 @@
 import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
+import type { CountRecords } from '../explain/counts.js';
 import { explanation } from '../explain/explain.js';
 import { all, node, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
@@ -135,7 +136,11 @@ async function explained(
   if (!explain) return undefined;
   const options = { ...runOptions(query), isHeavy: plan.isHeavy };
   const session = await engine.sql.session(snapshot, predicate, options);
-  return explanation({ ...session, snapshot, predicate, total, steps, plan }, explain);
+  const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
+  const count: CountRecords | undefined = isInMemory
+    ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
+    : undefined;
+  return explanation({ ...session, snapshot, predicate, total, steps, plan, count }, explain);
 }
 
 /** The position after a row in insertion order; the first file of a snapshot holds the schema. */

@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import { AdmissionCache } from '../../../../engine/query/memory/admission-cache.js';
+import { Random } from '../random.js';
+import { freshSeed } from '../../../seed.js';
+
+/** Asks for some keys in one query, as the shards do, and returns how many were there. */
+function query(cache: AdmissionCache, keys: readonly string[], bytes = 10): number {
+  cache.beginQuery();
+  let hits = 0;
+  for (const key of keys) {
+    if (cache.get(key) !== undefined) hits++;
+    else cache.set(key, key, bytes);
+  }
+  return hits;
+}
+
+const named = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+describe('the cache of columns', () => {
+  test(`holds what was set last, within its limit (STRANDLAKE_SEED=${freshSeed})`, () => {
+    const random = new Random(freshSeed);
+    const cache = new AdmissionCache(1_000);
+    const last = new Map<string, { value: number; bytes: number }>();
+    for (let i = 0; i < 20_000; i++) {
+      if (random.chance(0.1)) cache.beginQuery();
+      const key = `k${Math.floor(random.below(40) ** 1.5)}`;
+      const found = cache.get(key);
+      if (found !== undefined) expect(found).toBe(last.get(key)?.value);
+      else {
+        const bytes = random.pick([1, 5, 50, 200, 1_001]);
+        cache.set(key, i, bytes);
+        last.set(key, { value: i, bytes });
+      }
+      expect(cache.size).toBeLessThanOrEqual(1_000);
+      const held = [...last].filter(([name]) => cache.has(name));
+      expect(cache.size).toBe(held.reduce((sum, [, { bytes }]) => sum + bytes, 0));
+    }
+    cache.clear();
+    expect([cache.size, cache.has('k1')]).toEqual([0, false]);
+  });
+
+  test('one large query evicts nothing that several queries asked for', () => {
+    const cache = new AdmissionCache(1_000);
+    const hot = named('hot', 80);
+    for (let i = 0; i < 3; i++) query(cache, hot);
+    query(cache, named('once', 10_000));
+    expect(hot.filter((key) => cache.has(key))).toEqual(hot);
+  });
+
+  test('asking several times in one query counts once', () => {
+    const cache = new AdmissionCache(1_000);
+    const hot = named('hot', 80);
+    for (let i = 0; i < 3; i++) query(cache, hot);
+    query(
+      cache,
+      named('once', 500).flatMap((key) => Array.from({ length: 5 }, () => key)),
+    );
+    expect(hot.filter((key) => cache.has(key))).toEqual(hot);
+  });
+
+  test('a query that needs twice the limit finds part of it each time', () => {
+    const cache = new AdmissionCache(1_000);
+    const keys = named('column', 200);
+    for (let i = 0; i < 5; i++) query(cache, keys);
+    // A cache by last use has none of them when the query comes around again.
+    expect(query(cache, keys)).toBeGreaterThanOrEqual(80);
+  });
+
+  test('what is asked for now takes the place of what was asked for long ago', () => {
+    const cache = new AdmissionCache(1_000);
+    for (let i = 0; i < 50; i++) query(cache, named('old', 80));
+    const now = named('new', 80);
+    for (let i = 0; i < 50; i++) query(cache, now);
+    expect(now.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
+  });
+
+  test('large entries are weighed, too, and one beyond the limit is not added', () => {
+    const cache = new AdmissionCache(1_000);
+    for (let i = 0; i < 3; i++) query(cache, ['a', 'b', 'c'], 300);
+    query(cache, ['large'], 600);
+    expect(['a', 'b', 'c', 'large'].filter((key) => cache.has(key))).toEqual(['a', 'b', 'c']);
+    for (let i = 0; i < 4; i++) query(cache, ['large'], 600);
+    expect(cache.has('large')).toBe(true);
+    query(cache, ['beyond'], 1_001);
+    expect(cache.has('beyond')).toBe(false);
+  });
+});
