@@ -179,10 +179,24 @@ const explanation = answerSchema(
       description:
         'Segments of the dataset: {total, touched, skipped, rows, more, paths}. Those skipped cannot match by their statistics; `more` counts paths that are not listed.',
     },
-    steps: {
-      type: jsonObject,
-      description: 'Milliseconds by step; page and facets run at the same time.',
+    hints: {
+      type: listOf(jsonObject),
+      description:
+        'Conditions on one list that different elements may satisfy, and the form for one element.',
+      optional: true,
     },
+    access: {
+      type: jsonObject,
+      description:
+        'How columns in memory evaluated the touched segments: {filters, pages, columns}, the numbers of those ruled out by Bloom filters, evaluated on single pages, and on whole columns.',
+      optional: true,
+    },
+    plan: {
+      type: listOf(jsonObject),
+      description: 'The steps of the plan: {step, executor, columns, cost, reason}.',
+      optional: true,
+    },
+    steps: { type: jsonObject, description: 'Milliseconds by step.' },
   },
   { records: 1204, nodes: [], segments: {}, steps: {} },
 );

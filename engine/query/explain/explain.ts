@@ -9,6 +9,7 @@ import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
 import { begin, type Statement } from '../sql/statement.js';
+import type { SegmentAccess } from '../plan/executor.js';
 import type { Plan } from '../plan/plan.js';
 import { rounded, type Steps } from '../plan/steps.js';
 import { isUnsupported } from '../unsupported.js';
@@ -21,6 +22,7 @@ export interface ExplainScope {
   readonly steps: Steps;
   /** How the query was answered. */
   readonly plan: Plan;
+  readonly access?: SegmentAccess | undefined;
   readonly language: Language;
   readonly rows: RunSelect;
   /** The stored case variants of the values in the predicate, as far as they are known. */
@@ -84,6 +86,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     ...(hints.length > 0 && { hints }),
     ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
+    ...(scope.access && { access: scope.access }),
     plan: scope.plan.steps,
     steps: { parse: rounded(parseMs), ...steps.list },
   });

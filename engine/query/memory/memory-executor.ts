@@ -5,6 +5,7 @@ import type {
   RowRef,
   Selected,
   Selection,
+  SegmentAccess,
   SegmentRows,
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -169,6 +170,7 @@ async function select(
     rows,
     facets: facetsOf(facets, answers),
     records: answers[0]?.records,
+    access: accessOf(answers),
   };
 }
 
@@ -215,6 +217,7 @@ async function selectRanked(
     total: cursor?.total ?? total,
     facets: facetsOf(facets, answers),
     records: answers[0]?.records,
+    access: accessOf(answers),
   };
 }
 
@@ -283,6 +286,12 @@ async function find(
 
 async function* batches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
   yield* all;
+}
+
+function accessOf(answers: readonly ShardAnswer[]): SegmentAccess {
+  const sum = (of: keyof SegmentAccess): number =>
+    answers.reduce((total, { access }) => total + access[of], 0);
+  return { filters: sum('filters'), pages: sum('pages'), columns: sum('columns') };
 }
 
 function facetsOf(

@@ -92,7 +92,6 @@ export function pagesToRead(
   groups: readonly RowGroup[] = file.groups,
 ): readonly RowPage[] | undefined {
   const leaves = leavesOf(file, query);
-  if (groups.length === 0) return [];
   if (leaves.length === 0 || file.pageQueries >= maxUses) return undefined;
   file.pageQueries++;
   const found: RowPage[] = [];

@@ -1,5 +1,5 @@
 import type { Facet } from '../request/facets.js';
-import type { SegmentRows } from '../plan/executor.js';
+import type { SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
@@ -89,6 +89,7 @@ export interface ShardAnswer {
   readonly ranked: readonly RankedRow[];
   /** With `page`, unless the projection has been forgotten: the JSON texts of its records. */
   readonly records?: readonly string[];
+  readonly access: SegmentAccess;
 }
 
 /** Columns to load while nothing is asked. */

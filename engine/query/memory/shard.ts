@@ -76,12 +76,13 @@ export class Shard {
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
+    const access = { filters: 0, pages: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
       const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
-      const found =
-        (paged && this.#matchPages(snapshot, segment, paged, match!)) ??
-        (yield* this.#interruptibly(match!(view)));
+      const ofPages = paged && this.#matchPages(snapshot, segment, paged, match!);
+      const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
       if (isUnsupported(found)) return this.#refused(found);
+      access[ofPages?.by ?? 'columns']++;
       const count = countOf(found, segment.rows);
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
@@ -117,6 +118,7 @@ export class Shard {
       facets: partials,
       listed,
       ranked: ranked?.page() ?? [],
+      access,
     };
     if (query.page === undefined) return answer;
     const { offset, limit, projection } = query.page;
@@ -177,12 +179,14 @@ export class Shard {
     segment: ShardSegment,
     paged: PageQuery,
     match: Matcher,
-  ): SelectionVector | undefined {
+  ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
     if (paged.fields.every(({ field }) => cache.hasColumn(field))) return undefined;
     const groups = groupsToRead(cache.file, paged, cache.filter);
+    if (groups.length === 0) return { found: 'none', by: 'filters' };
     const pages = pagesToRead(cache.file, paged, groups);
-    return pages && matchPages(pages, match, cache.column);
+    const found = pages && matchPages(pages, match, cache.column);
+    return found && { found, by: 'pages' };
   }
 
   #refused(refusal: Unsupported): Unsupported {

@@ -27,6 +27,15 @@ export interface Selected {
   readonly position?: Position | undefined;
   /** The JSON texts of the rows; absent unless the executor has given them along. */
   readonly records?: readonly string[] | undefined;
+  /** How the segments were read; absent if the executor does not tell. */
+  readonly access?: SegmentAccess | undefined;
+}
+
+/** The number of segments in which Bloom filters ruled out every record, of those evaluated on single pages, and of those on whole columns. */
+export interface SegmentAccess {
+  readonly filters: number;
+  readonly pages: number;
+  readonly columns: number;
 }
 
 /** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bitmap.ts). */

@@ -128,7 +128,7 @@ function executed(query: QueryArguments, steps: Steps, isJson = false): Promise<
 
 async function explained(
   query: QueryArguments,
-  { total, plan }: Executed,
+  { total, plan, access }: Executed,
   steps: Steps,
 ): Promise<string | undefined> {
   const { engine, snapshot, request } = query;
@@ -140,7 +140,10 @@ async function explained(
   const count: CountRecords | undefined = isInMemory
     ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
     : undefined;
-  return explanation({ ...session, snapshot, predicate, total, steps, plan, count }, explain);
+  return explanation(
+    { ...session, snapshot, predicate, total, steps, plan, access, count },
+    explain,
+  );
 }
 
 /** The position after a row in insertion order; the first file of a snapshot holds the schema. */

@@ -41,6 +41,7 @@ export interface Explained {
     readonly paths: readonly string[];
     readonly more: number;
   };
+  readonly access?: { readonly filters: number; readonly pages: number; readonly columns: number };
   readonly steps: Readonly<Record<string, number>>;
   readonly plan: readonly PlanStep[];
 }

@@ -14,6 +14,7 @@ import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
+import { explained } from '../explained.js';
 import { filterTest } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
@@ -148,6 +149,25 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(total).toBe(rows.filter(isMatch).length);
     return { filtersRead, groups: groups.length, total };
   };
+
+  test('explain tells which segments filters ruled out, and which were evaluated on pages or columns', async () => {
+    const own = await openBench(0);
+    try {
+      const copy = await own.dataset(columns, [rows]);
+      const access = async (filters: unknown): Promise<unknown> =>
+        (await explained(own, copy, { filters })).explain.access;
+      const variant = some(123)['variant'];
+      expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
+      // Now and then, a filter finds what is not there.
+      const ids = Array.from({ length: 20 }, (_, i) => `rs5${i}z`);
+      const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
+      const missing = ids.find((_, i) => found[i]!.groups === 0);
+      expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
+      expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
+    } finally {
+      await own.close();
+    }
+  });
 
   test('strings in no order are looked up in bloom filters', async () => {
     const id = rows.find((row) => row['id'] !== null)!['id'] as string;
