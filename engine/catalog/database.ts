@@ -16,8 +16,14 @@ export interface Database {
    */
   readonly version?: number;
   /** Runs `work` in a transaction and rolls back if it throws; inside a transaction, `work` joins it. */
-  atomic<T>(work: (db: Database) => Promise<T>): Promise<T>;
+  atomic<T>(work: (db: Database) => Promise<T>, durability?: Durability): Promise<T>;
 }
+
+/**
+ * A commit that is `flushed` survives a power failure. One that is `unflushed` survives the end of the process, and does not wait for the
+ * disk, during which this thread could do nothing else; the next flushed commit makes it survive a power failure, too.
+ */
+export type Durability = 'flushed' | 'unflushed';
 
 const cachedStatements = 500;
 /** Longer statements contain lists of bound ids and are rarely repeated with the same length, so they are not cached. */
@@ -80,8 +86,12 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  async atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
+  async atomic<T>(
+    work: (db: Database) => Promise<T>,
+    durability: Durability = 'flushed',
+  ): Promise<T> {
     return this.#enqueue(async () => {
+      if (durability === 'unflushed') this.#writer.flush(false);
       this.#writer.begin();
       const open = new OpenTransaction(this.#writer);
       try {
@@ -94,6 +104,7 @@ export class SqliteDatabase implements Database {
       } finally {
         this.#changed(); // synchronous with the commit, so that no read comes in between
         open.end();
+        if (durability === 'unflushed') this.#writer.flush(true);
       }
     });
   }
@@ -163,9 +174,9 @@ class Connection {
     try {
       withCause(() => {
         if (!readOnly) this.#db.exec('PRAGMA journal_mode = WAL');
-        this.#db.exec('PRAGMA synchronous = FULL');
         this.#db.exec('PRAGMA foreign_keys = ON');
       });
+      this.flush(true);
     } catch (error) {
       this.#db.close();
       throw error;
@@ -186,6 +197,13 @@ class Connection {
   /** SQLite's `data_version`: changes when another connection has committed. */
   version(): number {
     return withCause(() => Number(this.#prepare('PRAGMA data_version').get()?.['data_version']));
+  }
+
+  /** Whether the next commits are flushed. */
+  flush(isOn: boolean): void {
+    withCause(() =>
+      this.#db.exec(isOn ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL'),
+    );
   }
 
   begin(): void {

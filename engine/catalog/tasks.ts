@@ -194,7 +194,7 @@ export function taskTable(db: Database): TaskTable {
         const metadata = { ...job.metadata, progress };
         const change = { metadata, updatedAt: Date.now() };
         await tx.run(codecOf(task.kind)!.update(job.id, change)!);
-      }),
+      }, 'unflushed'),
     startPublishing: async (id, attempt) => {
       const changed = await db.run(sql`UPDATE tasks SET is_publishing = 1
         WHERE id = ${id} AND status = 'running' AND attempts = ${attempt}`);

@@ -14,7 +14,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
-import { acquireInstanceLock, SqliteDatabase } from '../../../engine/catalog/database.js';
+import {
+  acquireInstanceLock,
+  SqliteDatabase,
+  type Database,
+} from '../../../engine/catalog/database.js';
 import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
 import { sql } from '../../../engine/catalog/sql.js';
 
@@ -38,6 +42,19 @@ test('rows persist when the catalogue is closed and opened again', async () => {
   const catalog = await openCatalog(file);
   expect((await catalog.accounts.byDomain('ACME'))?.domain).toBe('acme');
   await catalog.close();
+});
+
+test('an unflushed transaction does not wait for the disk, and the next one does, whatever its end', async () => {
+  const db = new SqliteDatabase(file);
+  const synchronous = async (tx: Database): Promise<unknown> =>
+    Object.values((await tx.get(sql`PRAGMA synchronous`))!)[0];
+  const [normal, full] = [1, 2];
+  expect(await db.atomic(synchronous, 'unflushed')).toBe(normal);
+  expect(await db.atomic(synchronous)).toBe(full);
+  const fail = (): Promise<never> => Promise.reject(new Error('no'));
+  await expect(db.atomic(fail, 'unflushed')).rejects.toThrow('no');
+  expect(await db.atomic(synchronous)).toBe(full);
+  await db.close();
 });
 
 test('uses a write-ahead log, synchronous writes and foreign keys', async () => {
