@@ -11,7 +11,7 @@ import type {
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { namingDataset, timeSliceOf, type RunOptions } from '../plan/limits.js';
 import { and, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { prune } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
 import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
@@ -114,10 +114,7 @@ async function prepare(
   from: number,
   options: RunOptions,
 ): Promise<PreparedQuery | Unsupported> {
-  const left = new Set(prune(snapshot, predicate, new Map()).segments);
-  const segments = snapshot.segments.flatMap((segment, index) =>
-    index >= from && left.has(segment) ? [index] : [],
-  );
+  const segments = touchedSegments(snapshot, predicate).filter((number) => number >= from);
   const lookup = await TermLookup.open(snapshot, and([predicate, ...sides]));
   if (isUnsupported(lookup)) return lookup;
   const terms = await lookup.rows(segments, timeSliceOf(options));

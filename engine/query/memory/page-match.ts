@@ -4,6 +4,7 @@ import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
 import type { SegmentTest, StoredRows } from '../predicate/kind.js';
+import { leafKey } from '../../store/stats.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
@@ -12,13 +13,16 @@ import { completed } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
 import type { SelectionVector } from './match/selection-vector.js';
 import type { RowPage } from './page-column.js';
+import { fieldName } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 
 /** A predicate whose matches can be looked for in single pages, prepared for one query. */
 export interface PageQuery {
-  /** The fields that the predicate reads, and their physical paths. */
-  readonly fields: readonly { readonly field: FieldRef; readonly path: readonly string[] }[];
+  /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
+  readonly names: readonly string[];
+  /** By `leafKey`: the leaves that store the fields. */
+  readonly leaves: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
 }
@@ -34,11 +38,16 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
       (condition.kind === 'in' && condition.values.length > maxValues),
   );
   if (isWhole) return undefined;
-  const fields = fieldsRead(predicate).flatMap((field) => {
+  const names = new Set<string>();
+  const leaves = new Set<string>();
+  for (const field of fieldsRead(predicate)) {
     const path = physicalPath(columns, field.path);
-    return path === undefined ? [] : [{ field, path }];
-  });
-  return fields.length === 0 ? undefined : { fields, columns, mayHold: segmentTest(predicate) };
+    if (path === undefined) continue;
+    names.add(fieldName(field));
+    leaves.add(leafKey(path));
+  }
+  if (names.size === 0) return undefined;
+  return { names: [...names], leaves: [...leaves], columns, mayHold: segmentTest(predicate) };
 }
 
 /** A condition on more values than this is no lookup: nearly every page may hold one of them. */
@@ -79,7 +88,7 @@ export function groupsToRead(
 }
 
 function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
-  return [...new Set(query.fields.flatMap(({ path }) => file.leaf(path) ?? []))];
+  return query.leaves.flatMap((key) => file.leafAt(key) ?? []);
 }
 
 /**

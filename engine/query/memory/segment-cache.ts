@@ -22,11 +22,14 @@ const maxFiles = 512;
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryBytes = 256;
 
+/** Maximum number of keys that are kept for a segment. */
+const maxKeptKeys = 32;
+
 /** What single pages of a segment are read with, through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
-  /** Whether the whole column of a field is in memory. */
-  hasColumn(field: FieldRef): boolean;
+  /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
+  hasColumn(name: string): boolean;
   /** The words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
   /** The values of a field in a page; undefined if the segment does not store the field. */
@@ -43,6 +46,9 @@ export class SegmentCache {
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
+  /** Access to the pages of each segment that was asked for it. */
+  readonly #pages = new WeakMap<ShardSegment, SegmentPages>();
+  readonly #filterKeys = new WeakMap<SegmentChunk, string>();
   /** The files that may have an open descriptor. */
   readonly #mayBeOpen = new Set<SegmentFile>();
 
@@ -93,20 +99,36 @@ export class SegmentCache {
 
   /** Access to single pages of a segment. */
   pages(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
+    const known = this.#pages.get(segment);
+    if (known !== undefined) return known;
+    const made = this.#pagesOf(snapshot, segment);
+    this.#pages.set(segment, made);
+    return made;
+  }
+
+  #pagesOf(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
     const scope: Scope = { snapshot, segment, depth: 0, level: recordLevel(segment.rows) };
     const fileOf = (): SegmentFile => this.file(segment);
+    const keys = new RecentMap<string, string>(maxKeptKeys);
     return {
       get file() {
         return fileOf();
       },
-      hasColumn: (field) => this.entries.has(keyOf('', scope, field)),
+      hasColumn: (name) => {
+        // Lookups ask for the same few keys in every segment: a string that is kept is hashed once.
+        let key = keys.get(name);
+        if (key === undefined) keys.set(name, (key = `${prefixOf('', scope)}${name}`));
+        return this.entries.has(key);
+      },
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
     };
   }
 
   #filter(file: SegmentFile, chunk: SegmentChunk): Uint32Array | undefined {
-    const key = `filter\n${file.path}\n${chunk.begin}`;
+    let key = this.#filterKeys.get(chunk);
+    if (key === undefined)
+      this.#filterKeys.set(chunk, (key = `filter\n${file.path}\n${chunk.begin}`));
     const known = this.entries.get(key) as Uint32Array | undefined;
     if (known !== undefined) return known;
     const words = file.filter(chunk);
@@ -237,8 +259,17 @@ interface Scope {
 }
 
 /** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
-function keyOf(what: '' | '#' | '[]', { segment, depth }: Scope, { path, type }: FieldRef): string {
-  return `${what}${depth}\n${segment.path}\n${type}\n${path.join('\n')}`;
+function keyOf(what: '' | '#' | '[]', scope: Scope, field: FieldRef): string {
+  return `${prefixOf(what, scope)}${fieldName(field)}`;
+}
+
+function prefixOf(what: '' | '#' | '[]', { segment, depth }: Scope): string {
+  return `${what}${depth}\n${segment.path}\n`;
+}
+
+/** The name of a field in the keys of the cache: its type, since a field may be read as another type than before, and its path. */
+export function fieldName({ path, type }: FieldRef): string {
+  return `${type}\n${path.join('\n')}`;
 }
 
 /** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */

@@ -93,7 +93,12 @@ export class SegmentFile {
 
   /** The leaf with this physical path, without the levels that Parquet adds for lists; undefined if there is none. */
   leaf(path: readonly string[]): SegmentLeaf | undefined {
-    return this.#byKey.get(leafKey(path));
+    return this.leafAt(leafKey(path));
+  }
+
+  /** The leaf with this key (`leafKey`). */
+  leafAt(key: string): SegmentLeaf | undefined {
+    return this.#byKey.get(key);
   }
 
   /** Reads exactly `length` bytes into a new buffer. */

@@ -78,8 +78,15 @@ export class Shard {
     const listed: SegmentRows[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
-      const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
       const ofPages = paged && this.#matchPages(snapshot, segment, paged, match!);
+      if (ofPages?.found === 'none') {
+        counts[2 * i] = segment.number;
+        access[ofPages.by]++;
+        this.#cache.rest();
+        yield;
+        continue;
+      }
+      const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
       if (isUnsupported(found)) return this.#refused(found);
       access[ofPages?.by ?? 'columns']++;
@@ -181,10 +188,11 @@ export class Shard {
     match: Matcher,
   ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
-    if (paged.fields.every(({ field }) => cache.hasColumn(field))) return undefined;
-    const groups = groupsToRead(cache.file, paged, cache.filter);
+    if (paged.names.every(cache.hasColumn)) return undefined;
+    const { file } = cache;
+    const groups = groupsToRead(file, paged, cache.filter);
     if (groups.length === 0) return { found: 'none', by: 'filters' };
-    const pages = pagesToRead(cache.file, paged, groups);
+    const pages = pagesToRead(file, paged, groups);
     const found = pages && matchPages(pages, match, cache.column);
     return found && { found, by: 'pages' };
   }

@@ -2,7 +2,7 @@ import type { Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { segmentTest } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/prune.js';
 import type { Facet } from '../request/facets.js';
 import { isRankedByConditions, isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
 import { isRankedByOneField } from '../text/ranked.js';
@@ -84,9 +84,8 @@ export const deepestRanked = 200_000;
  * what only the stored data tell is found out by carrying out a step, which is then refused (`Available.refused`).
  */
 export function plan(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
-  const test = segmentTest(request.predicate);
-  const touched = snapshot.segments.filter(test);
-  const rows = touched.reduce((sum, segment) => sum + segment.rows, 0);
+  const touched = touchedSegments(snapshot, request.predicate);
+  const rows = touched.reduce((sum, number) => sum + snapshot.segments[number]!.rows, 0);
   const planner = new QueryPlanner(request, snapshot.columns, available, rows, snapshot.rows);
   const found = planner.find();
   const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;

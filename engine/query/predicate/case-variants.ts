@@ -11,11 +11,14 @@ export function caseVariantsBetween(
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
   const lower = [...new Set(values.map(lowerCase))].sort((a, b) => (a < b ? -1 : 1));
   const spelled = lower.map((value) => Array.from(value, variantsOf));
+  const bytes = lower.map((value) => Buffer.from(value));
   return (low, high) => {
     const common = commonPrefix(low, high);
     // Every string between the bounds begins with what the bounds have in common.
     const [from, to] = range(lower, lowerCase(common));
     for (let i = from; i < to; i++) {
+      const plain = bytes[i]!;
+      if (Buffer.compare(plain, low) >= 0 && Buffer.compare(plain, high) <= 0) return true;
       const least = leastFrom(spelled[i]!, low);
       if (least !== undefined && Buffer.compare(least, high) <= 0) return true;
     }

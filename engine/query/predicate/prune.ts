@@ -33,6 +33,24 @@ export function prune(
   };
 }
 
+/**
+ * The numbers of the segments that may hold a match, by the statistics of the log. The plan of a query and its execution ask for the
+ * same: the last answer for each predicate is kept as long as the predicate is.
+ */
+export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
+  const known = lastTouched.get(predicate);
+  if (known?.snapshot === snapshot) return known.touched;
+  const test = segmentTest(predicate);
+  const touched = snapshot.segments.flatMap((segment, number) => (test(segment) ? [number] : []));
+  lastTouched.set(predicate, { snapshot, touched });
+  return touched;
+}
+
+const lastTouched = new WeakMap<
+  Predicate,
+  { readonly snapshot: Snapshot; readonly touched: readonly number[] }
+>();
+
 /** Returns a function that is false for segments in which no record satisfies the predicate. */
 export function segmentTest(
   predicate: Predicate,

@@ -86,8 +86,6 @@ function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
 
 /** The suffix that stats.ts appends to an upper statistic that it has shortened: it sorts after whatever was cut off. */
 export const beyond = '\u{10FFFF}';
-/** Sorts after every byte of UTF-8. */
-const last = Buffer.from([0xff]);
 
 /** The order of strings: their bytes in UTF-8. */
 export const strings: Order<Buffer> = {
@@ -101,7 +99,12 @@ export const strings: Order<Buffer> = {
     if (typeof statistic === 'object') return asBuffer(statistic);
     if (typeof statistic !== 'string' || !statistic.isWellFormed()) return undefined;
     if (!statistic.endsWith(beyond)) return Buffer.from(statistic);
-    return Buffer.concat([Buffer.from(statistic.slice(0, -beyond.length)), last]);
+    const text = statistic.slice(0, -beyond.length);
+    const bytes = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
+    bytes.write(text);
+    // Sorts after every byte of UTF-8.
+    bytes[bytes.length - 1] = 0xff;
+    return bytes;
   },
   compare: (a, b) => Buffer.compare(a, b),
 };
