@@ -26,6 +26,8 @@ export async function countNodesByPredicate(
   root: ExplainGroup,
   count: CountRecords,
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts> | Unsupported> {
+  if (sizeOf(root) > maxCountedNodes)
+    return { unsupported: `more than ${maxCountedNodes} conditions` };
   const left = new Map<ExplainNode, Predicate>();
   const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
     if (node.kind === 'condition') return;
@@ -38,8 +40,6 @@ export async function countNodesByPredicate(
     }
   };
   visit(root, []);
-  if (left.size > maxCountedNodes)
-    return { unsupported: `more than ${maxCountedNodes} conditions` };
   const predicates = [...new Set([...left].flatMap(([node, all]) => [node.predicate, all]))];
   const counts = await count(predicates);
   if (isUnsupported(counts)) return counts;
@@ -50,6 +50,12 @@ export async function countNodesByPredicate(
       return [node, { matches, left: countOf.get(all)! }] as const;
     }),
   );
+}
+
+/** Number of nodes below a node. */
+function sizeOf(node: ExplainNode): number {
+  if (node.kind === 'condition') return 0;
+  return node.nodes.reduce((sum, child) => sum + 1 + sizeOf(child), 0);
 }
 
 /** The counts of every node of the tree but the root, by one statement. */

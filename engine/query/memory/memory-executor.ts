@@ -17,6 +17,7 @@ import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates } from './top-rows.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
+import { recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
 import { TermLookup } from './term-lookup.js';
 import { rankedPage, rankOf } from '../text/ranked.js';
@@ -89,7 +90,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
     counts: (snapshot, predicates, options) =>
       namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
     records: (snapshot, rows, projection, options) =>
-      namingDataset(snapshot, () => records(shards, snapshot, rows, projection, options)),
+      namingDataset(snapshot, () => recordsOfShards(shards, snapshot, rows, projection, options)),
     async warm(snapshot, fields, options) {
       const { key, shardOf } = await shards.know(snapshot);
       const query = { snapshot: key, fields };
@@ -352,47 +353,6 @@ async function ask(
 /** The part of what the text index found that concerns some segments. */
 function termsIn(terms: ShardQuery['terms'], segments: readonly number[]): ShardQuery['terms'] {
   return terms && new Map(segments.map((number) => [number, terms.get(number)!]));
-}
-
-async function records(
-  shards: Shards,
-  snapshot: Snapshot,
-  rows: readonly RowRef[],
-  projection: readonly Projected[],
-  options: RunOptions,
-): Promise<readonly string[] | Unsupported> {
-  const { key, shardOf } = await shards.know(snapshot);
-  const projected = shards.knowProjection(projection);
-  /** Of each shard: the records of each segment, and where in the answer they go. */
-  const byShard = new Map<number, Map<number, { rows: number[]; at: number[] }>>();
-  for (const [at, [segment, row]] of rows.entries()) {
-    const shard = shardOf[segment]!;
-    const segments = byShard.get(shard) ?? new Map<number, { rows: number[]; at: number[] }>();
-    byShard.set(shard, segments);
-    const of = segments.get(segment) ?? { rows: [], at: [] };
-    segments.set(segment, of);
-    of.rows.push(row);
-    of.at.push(at);
-  }
-  const asked = [...byShard];
-  const answers = await shards.ask(
-    asked.map(([shard, segments]) => {
-      const list = [...segments].map(([segment, { rows }]) => ({ segment, rows }));
-      return [
-        shard,
-        { kind: 'records', snapshot: key, records: list, projection: projected },
-      ] as const;
-    }),
-    options,
-  );
-  if (isUnsupported(answers)) return answers;
-  const texts: string[] = Array.from({ length: rows.length });
-  for (const [i, [, segments]] of asked.entries()) {
-    const { records: found } = answers[i] as { readonly records: readonly string[] };
-    const targets = [...segments.values()].flatMap(({ at }) => at);
-    for (const [j, at] of targets.entries()) texts[at] = found[j]!;
-  }
-  return texts;
 }
 
 /** A row from a cursor position in insertion order; the first file of a snapshot holds the schema. */
