@@ -8,7 +8,7 @@ import {
   type Level,
 } from '../request/query-string/grammar.js';
 import { compileQueryString } from '../request/query-string/query-string.js';
-import type { RangeEndText } from '../request/actions.js';
+import type { RangeEndText } from '../request/ranges.js';
 
 /** The conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {

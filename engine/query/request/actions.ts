@@ -1,19 +1,12 @@
 import { RE2JS } from 're2js';
 import { budgets } from '../../core/budgets.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
-import { isNumeric, type StoredType } from '../../core/types.js';
+import type { StoredType } from '../../core/types.js';
 import { isReserved } from './fields.js';
-import {
-  and,
-  node,
-  none,
-  or,
-  type RangeEnd,
-  type FieldRef,
-  type Predicate,
-} from '../predicate/predicate.js';
+import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { Problem, show } from './problem.js';
-import { floating, floorOf, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
+import { high, low, range, ranged, twoEnded } from './ranges.js';
+import { momentOf, scalarOf, textOf } from './values.js';
 import { tokenize } from '../../text/tokenizer.js';
 
 type Type = StoredType | 'auto';
@@ -28,7 +21,6 @@ interface FilterAction {
 
 const strings = (type: Type): boolean => type === 'string';
 const written = (type: Type): boolean => type === 'string' || type === 'text';
-const ranged = (type: Type): boolean => isNumeric(type) || type === 'date';
 const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
 
 const ends = 'lies between two listed numbers or dates';
@@ -283,90 +275,6 @@ function list(value: unknown): readonly unknown[] {
     );
   }
   return value;
-}
-
-/** A range from a list of its two ends. */
-function twoEnded(name: string, field: FieldRef, value: unknown, inclusive: boolean): Predicate {
-  if (!Array.isArray(value) || value.length !== 2) {
-    throw new Problem(`Action ${name} expects a list of two values, not ${show(value)}`);
-  }
-  const [from, to] = value as [unknown, unknown];
-  if (order(field, from) > order(field, to)) {
-    throw new Problem(
-      `Action ${name} expects its smaller value first, not ${show(from)} before ${show(to)}`,
-    );
-  }
-  return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
-}
-
-/** What the ends of a range are compared by: as the field stores them, since a decimal and the double nearest to it are one value there. */
-function order({ type }: FieldRef, value: unknown): bigint | number {
-  if (type === 'date') return momentOf(value).start;
-  const number = numberOf(value);
-  return type === 'double' || type === 'float' ? floating(type, number) : number;
-}
-
-/** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */
-export function interval(
-  field: FieldRef,
-  from: RangeEndText | null,
-  to: RangeEndText | null,
-): Predicate {
-  if (field.type === 'string') {
-    const bound = (end: RangeEndText | null): RangeEnd | null =>
-      end && { value: end.text, inclusive: end.inclusive };
-    return range(field, bound(from), bound(to));
-  }
-  if (!ranged(field.type))
-    throw new Problem(`${field.name} is of type ${field.type}: it has no ranges`);
-  return range(
-    field,
-    from && low(field, from.text, from.inclusive),
-    to && high(field, to.text, to.inclusive),
-  );
-}
-
-/** One end of a range, as text of the request. */
-export interface RangeEndText {
-  readonly text: string;
-  readonly inclusive: boolean;
-}
-
-/** A bound of a range; `none` if no stored value can satisfy it. */
-type End = RangeEnd | 'none';
-
-function range(field: FieldRef, from: End | null, to: End | null): Predicate {
-  if (from === 'none' || to === 'none') return none;
-  return node({ kind: 'range', field, low: from, high: to });
-}
-
-function low(field: FieldRef, value: unknown, inclusive: boolean): End {
-  const { type } = field;
-  if (type === 'date') {
-    const { start, end } = momentOf(value);
-    return { value: inclusive ? start : end, inclusive: true };
-  }
-  const number = numberOf(value);
-  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
-  // Among whole numbers, above 1.5 is above 1.
-  if (typeof number === 'number') return low(field, floorOf(value), false);
-  const [smallest, largest] = limits(type);
-  if (number > largest) return 'none';
-  return number < smallest ? { value: smallest, inclusive: true } : { value: number, inclusive };
-}
-
-function high(field: FieldRef, value: unknown, inclusive: boolean): End {
-  const { type } = field;
-  if (type === 'date') {
-    const { start, end } = momentOf(value);
-    return { value: inclusive ? end : start, inclusive: false };
-  }
-  const number = numberOf(value);
-  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
-  if (typeof number === 'number') return high(field, floorOf(value), true);
-  const [smallest, largest] = limits(type);
-  if (number < smallest) return 'none';
-  return number > largest ? { value: largest, inclusive: true } : { value: number, inclusive };
 }
 
 function contains(field: FieldRef, value: unknown): Predicate {

@@ -1,7 +1,7 @@
 import { budgets } from '../../../core/budgets.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
-import type { RangeEndText } from '../actions.js';
+import type { RangeEndText } from '../ranges.js';
 import { at, tokens, type Token } from './tokens.js';
 
 /** A condition on the values of a field; with `field` null, on those of all string and text fields. */

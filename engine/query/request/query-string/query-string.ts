@@ -1,5 +1,6 @@
 import { budgets } from '../../../core/budgets.js';
-import { condition, coordinate, interval, type RangeEndText } from '../actions.js';
+import { condition, coordinate } from '../actions.js';
+import { interval, type RangeEndText } from '../ranges.js';
 import { elementFields, fieldRef, isReserved, type FieldIndex } from '../fields.js';
 import {
   all,

@@ -1,5 +1,5 @@
 import type { WildPart } from '../../predicate/predicate.js';
-import type { RangeEndText } from '../actions.js';
+import type { RangeEndText } from '../ranges.js';
 import { Problem } from '../problem.js';
 
 /** A token of the query-string grammar (query language 4.1); `at` is its position, counted from 0. */
