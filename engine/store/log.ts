@@ -132,6 +132,7 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const tags = {
     'strandlake.checksum': segment.checksum,
     'strandlake.format': String(segment.format),
+    ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
   };
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
@@ -225,6 +226,7 @@ function segmentOf(add: LogAction, columns: Columns): Segment {
     format: Number(tags['strandlake.format'] ?? 1),
     columns: segmentColumns,
     stats: stats satisfies Readonly<Record<string, LeafStats>>,
+    areVariantsPlaced: tags['strandlake.variants'] === 'placed',
   };
 }
 

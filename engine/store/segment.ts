@@ -12,6 +12,7 @@ import { arrowSchema, parquetColumns } from './arrow.js';
 import { checkFooter } from './footer.js';
 import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
+import { areVariantsPlaced } from './variant-places.js';
 
 /** The name in the footer of every file. */
 export const createdBy = 'strandlake';
@@ -25,9 +26,10 @@ export interface SegmentInput {
 
 /**
  * Grows with what a segment's file holds besides its values: 1 is Parquet with an OffsetIndex, 2 adds the ColumnIndex, and terms of texts
- * that end at underscores. Segments of earlier formats answer every query, some of them slower, until they are rewritten.
+ * that end at underscores, and 3 says in the log whether variants follow from coordinates. Segments of earlier formats answer every query,
+ * some of them slower, until they are rewritten.
  */
-export const segmentFormat = 2;
+export const segmentFormat = 3;
 
 /**
  * Writes a segment as one Parquet file at `path`, reads its footer back and compares it with the batches. The file is not durable
@@ -58,6 +60,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       format: segmentFormat,
       columns: input.columns,
       stats: segmentStats(encoder.leaves, encoder.lists),
+      areVariantsPlaced: areVariantsPlaced(input.columns, batches),
     };
   } catch (error) {
     await file.abort();

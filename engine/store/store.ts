@@ -21,6 +21,8 @@ export interface Segment {
   readonly columns: Columns;
   /** By `leafKey` (stats.ts). */
   readonly stats: Readonly<Record<string, LeafStats>>;
+  /** True if variants can be looked up by the coordinates of their records (`areVariantsPlaced` of variant-places.ts). */
+  readonly areVariantsPlaced?: boolean;
 }
 
 /** One version of a dataset: its columns, and its segments in insertion order. */

@@ -8,6 +8,7 @@ import { leafKey } from '../../store/stats.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
+import { isVariant, placeFields } from '../predicate/variant-place.js';
 import type { MemoryColumn } from './column.js';
 import { completed } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
@@ -21,7 +22,7 @@ import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 export interface PageQuery {
   /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
   readonly names: readonly string[];
-  /** By `leafKey`: the leaves that store the fields. */
+  /** By `leafKey`: the leaves that store the fields, and those whose statistics tell something about them. */
   readonly leaves: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
@@ -40,11 +41,16 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   if (isWhole) return undefined;
   const names = new Set<string>();
   const leaves = new Set<string>();
-  for (const field of fieldsRead(predicate)) {
+  const fields = fieldsRead(predicate);
+  for (const field of fields) {
     const path = physicalPath(columns, field.path);
     if (path === undefined) continue;
     names.add(fieldName(field));
     leaves.add(leafKey(path));
+  }
+  for (const field of fields.some(isVariant) ? placeFields : []) {
+    const path = physicalPath(columns, field.path);
+    if (path !== undefined) leaves.add(leafKey(path));
   }
   if (names.size === 0) return undefined;
   return { names: [...names], leaves: [...leaves], columns, mayHold: segmentTest(predicate) };
@@ -68,6 +74,7 @@ export function groupsToRead(
   file: SegmentFile,
   query: PageQuery,
   filterOf: (chunk: SegmentChunk) => Uint32Array | undefined,
+  areVariantsPlaced = false,
 ): readonly RowGroup[] {
   const leaves = leavesOf(file, query);
   return file.groups.filter((group) => {
@@ -83,7 +90,7 @@ export function groupsToRead(
       const nulls = leaf.maxRepetition > 0 ? 0 : chunk.nulls;
       stats[leaf.key] = { nulls, ...(chunk.filter && { mayContain }) };
     }
-    return query.mayHold({ rows: group.rows, columns: query.columns, stats });
+    return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });
 }
 
@@ -99,6 +106,7 @@ export function pagesToRead(
   file: SegmentFile,
   query: PageQuery,
   groups: readonly RowGroup[] = file.groups,
+  areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
   const leaves = leavesOf(file, query);
   if (leaves.length === 0 || file.pageQueries >= maxUses) return undefined;
@@ -123,7 +131,7 @@ export function pagesToRead(
         const page = statistics?.[number];
         if (page !== undefined) stats[leaf.key] = statsOf(page);
       }
-      if (query.mayHold({ rows, columns: query.columns, stats }))
+      if (query.mayHold({ rows, columns: query.columns, stats, areVariantsPlaced }))
         found.push({ group, number, first: group.first + firstRows[number]!, rows });
     }
   }

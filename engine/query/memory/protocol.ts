@@ -27,6 +27,8 @@ export interface ShardSegment {
   /** Absolute. */
   readonly path: string;
   readonly rows: number;
+  /** As in `Segment`. */
+  readonly areVariantsPlaced: boolean;
 }
 
 /** A query of some segments of a snapshot. */

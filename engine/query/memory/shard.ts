@@ -190,9 +190,10 @@ export class Shard {
     const cache = this.#cache.pages(snapshot, segment);
     if (paged.names.every(cache.hasColumn)) return undefined;
     const { file } = cache;
-    const groups = groupsToRead(file, paged, cache.filter);
+    const { areVariantsPlaced } = segment;
+    const groups = groupsToRead(file, paged, cache.filter, areVariantsPlaced);
     if (groups.length === 0) return { found: 'none', by: 'filters' };
-    const pages = pagesToRead(file, paged, groups);
+    const pages = pagesToRead(file, paged, groups, areVariantsPlaced);
     const found = pages && matchPages(pages, match, cache.column);
     return found && { found, by: 'pages' };
   }

@@ -80,8 +80,10 @@ export class Shards {
     );
     const { datasetId, columns } = snapshot;
     for (const [shard, thread] of this.#threads.entries()) {
-      const segments = snapshot.segments.flatMap(({ rows }, number) =>
-        shardOf[number] === shard ? [{ number, path: snapshot.files[number + 1]!, rows }] : [],
+      const segments = snapshot.segments.flatMap(({ rows, areVariantsPlaced = false }, number) =>
+        shardOf[number] === shard
+          ? [{ number, path: snapshot.files[number + 1]!, rows, areVariantsPlaced }]
+          : [],
       );
       const own: ShardSnapshot = { key, datasetId, columns, segments };
       this.#tell(thread, { kind: 'snapshot', snapshot: own });

@@ -80,6 +80,8 @@ export interface StoredRows {
       }
     >
   >;
+  /** As in `Segment`. */
+  readonly areVariantsPlaced?: boolean;
 }
 
 /** A decision about a segment or a page by its statistics alone. */

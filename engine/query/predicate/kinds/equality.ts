@@ -6,7 +6,8 @@ import type { FieldExpression, Statement } from '../../sql/statement.js';
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
-import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
+import { or, type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
+import { placeOfVariant } from '../variant-place.js';
 import type { Order } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
@@ -37,6 +38,11 @@ export const equality = valueKind<Equality>({
     if (familyOf(field.type) !== 'string' || field.isNumberInText) return undefined;
     const strings = values.map(String);
     return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, mostSpellings)) : strings; // prettier-ignore
+  },
+  place({ values }) {
+    if (values.length > maxSpans) return undefined;
+    const places = values.map((value) => placeOfVariant(String(value)));
+    return places.every((place) => place !== undefined) ? or(places) : undefined;
   },
   valueSql: (condition, statement) => foldedSql(condition, statement),
   fieldSql,

@@ -5,8 +5,9 @@ import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
 import { supported, unsupported, type PredicateKind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
-import type { CaseVariants, Scalar, ValueCondition } from '../predicate.js';
+import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
+import { isVariant } from '../variant-place.js';
 import { boundsTest, stringsTest, type Order, type ValueRange } from '../value-bounds.js';
 
 /** The parts of a condition on single values; `valueKind` makes the entry of them. */
@@ -27,6 +28,8 @@ export interface ValueKind<C extends ValueCondition> {
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
   /** All strings that satisfy the condition, where these are few; undefined if they are not. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
+  /** Where the records with matching variants lie, if the field is that of variants; undefined if this is not known. */
+  place?(condition: C): Predicate | undefined;
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
   /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
@@ -56,8 +59,10 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const reason = parts.unsupportedOver(condition, family);
       return reason === undefined ? supported : unsupported(reason);
     },
-    mayHold(condition, { caseVariants }) {
+    mayHold(condition, { caseVariants, mayHold }) {
       const { field } = condition;
+      const place = isVariant(field) ? parts.place?.(condition) : undefined;
+      const mayLie = place && mayHold(place);
       const find = columnFinder(field);
       const isInside = field.isNumberInText
         ? undefined
@@ -76,6 +81,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
         const { mayContain } = column.stats;
         if (mayContain && column.type === field.type && !isIn(mayContain)) return false;
+        if (segment.areVariantsPlaced && mayLie && !mayLie(segment)) return false;
         if (column.isList || isInside === undefined || column.type !== field.type) return true;
         const { min, max } = column.stats;
         return min === undefined || max === undefined || isInside(min, max);

@@ -1,0 +1,46 @@
+import { variantFields } from '../../store/variant-places.js';
+import { and, node, type FieldRef, type Predicate } from './predicate.js';
+
+/** True for the field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
+export function isVariant({ path }: FieldRef): boolean {
+  return path.length === 1 && path[0] === variantFields.variant;
+}
+
+function coordinate(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
+  const path = Object.freeze([variantFields.coordinates, variantFields[name]]);
+  return Object.freeze({ name: path.join('.'), path, type });
+}
+
+const chromosomes = coordinate('chromosome', 'string');
+const starts = coordinate('start', 'long');
+const stops = coordinate('stop', 'long');
+
+/** The fields that the conditions of this file read. */
+export const placeFields: readonly FieldRef[] = [chromosomes, starts, stops];
+
+/** The positions of a record, from and to, both included; null where the span is open. */
+type Positions = readonly [from: bigint | null, to: bigint | null];
+
+/** The record lies on one of these chromosomes, in any letter case, and its start and stop lie in these spans. */
+export function placed(names: readonly string[], start: Positions, stop: Positions): Predicate {
+  const within = (field: FieldRef, [from, to]: Positions): Predicate =>
+    node({
+      kind: 'range',
+      field,
+      low: from === null ? null : { value: from, inclusive: true },
+      high: to === null ? null : { value: to, inclusive: true },
+    });
+  return and([
+    node({ kind: 'in', field: chromosomes, values: names, ignoreCase: true }),
+    within(starts, start),
+    within(stops, stop),
+  ]);
+}
+
+/** The place of the records that have this variant; undefined if the text cannot be taken apart in one way only. */
+export function placeOfVariant(variant: string): Predicate | undefined {
+  const match = /^.+-([^-]+)-(\d+)-(\d+)-(?:-|[^-]*)$/su.exec(variant);
+  if (match === null) return undefined;
+  const [start, stop] = [BigInt(match[2]!), BigInt(match[3]!)];
+  return placed([match[1]!], [start, start], [stop, stop]);
+}
