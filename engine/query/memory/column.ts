@@ -68,11 +68,18 @@ export interface Dictionary {
   readonly utf8: Utf8Strings;
 }
 
+/** The distinct strings of a column: entries of a dictionary. */
+export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
+  readonly distinct: Int32Array;
+};
+
 /** The columns of one segment, as conditions and facets read them. */
 export interface SegmentView {
   readonly rows: number;
   /** The column of a field; undefined if the segment does not store it, so that no row has a value. */
   column(field: FieldRef): MemoryColumn | undefined;
+  /** The strings of a column that is not in memory yet, where the file has them all in dictionaries; undefined otherwise. */
+  distinct?(field: FieldRef): DistinctStrings | undefined;
   /** The hash table of a column of strings; undefined if the column has none. */
   hashes?(field: FieldRef): StringHashes | undefined;
   /** The elements of a list of objects; undefined if the segment does not store the list. A view without this has no such lists. */

@@ -57,10 +57,15 @@ export class DictionarySink implements ValueSink {
     insertNullGaps(this.#indices, from, count, slots, present);
   }
 
+  /** The indices of all entries of the dictionaries so far. */
+  distinct(): Int32Array {
+    return Int32Array.from(this.#distinct);
+  }
+
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const indices = narrowed(this.#indices, this.#greatest);
     const isFew = this.#distinct.size * fewShare <= indices.length;
-    const distinct = isFew ? Int32Array.from(this.#distinct) : undefined;
+    const distinct = isFew ? this.distinct() : undefined;
     return {
       values: { kind: 'dictionary', indices, dictionary: this.#dictionary, distinct },
       bytes: indices.byteLength + (distinct?.byteLength ?? 0),

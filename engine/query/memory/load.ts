@@ -6,6 +6,7 @@ import { physicalType } from '../../parquet/schema.js';
 import { DictionarySink } from './dictionary-sink.js';
 import type { MemoryColumn, ColumnValues } from './column.js';
 import { FlagSink, numberSink } from './number-sinks.js';
+import { dictionaryPage } from './page-column.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 import { StringSink } from './string-sink.js';
@@ -43,10 +44,7 @@ export function loadColumn(
       const capacity = capacityOf(leaf, chunks, level);
       return column(file, leaf, chunks, numbers(leaf, chunks, capacity), level)!;
     }
-    const hasDictionaries = chunks.every(
-      ({ dictionaryOffset, slots, nulls }) => dictionaryOffset !== undefined || slots === nulls,
-    );
-    if (hasDictionaries && !dictionary.isFull) {
+    if (chunks.every(hasDictionary) && !dictionary.isFull) {
       const sink = new DictionarySink(capacityOf(leaf, chunks, level), dictionary);
       const indices = column(file, leaf, chunks, sink, level);
       if (indices !== undefined) return indices;
@@ -57,6 +55,32 @@ export function loadColumn(
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give its column ${leaf.key}`, error);
+  }
+}
+
+/**
+ * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its chunks; undefined unless it is a leaf
+ * of strings that all have dictionaries, whose entries fit into `dictionary`. Throws `damaged`.
+ */
+export function loadDistinct(
+  file: SegmentFile,
+  path: readonly string[],
+  dictionary: GrowingDictionary,
+): Int32Array | undefined {
+  const leaf = file.leaf(path);
+  if (leaf?.physical !== physicalType.byteArray) return undefined;
+  const chunks = file.groups.map((group) => group.chunks[leaf.index]!);
+  if (!chunks.every(hasDictionary) || dictionary.isFull) return undefined;
+  const sink = new DictionarySink(0, dictionary);
+  try {
+    for (const chunk of chunks) {
+      const page = dictionaryPage(file, chunk);
+      if (page !== undefined && !sink.dictionary(page)) return undefined;
+    }
+    return sink.distinct();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
   }
 }
 
@@ -72,6 +96,11 @@ export function withDoubles(found: MemoryColumn): MemoryColumn {
   const doubles: ColumnValues = { kind: 'numbers', numbers, hasNonFinite };
   const bytes = found.bytes - stored.byteLength + numbers.byteLength;
   return { ...found, values: doubles, bytes };
+}
+
+/** True if all values of the chunk are entries of its dictionary. */
+function hasDictionary({ dictionaryOffset, slots, nulls }: SegmentChunk): boolean {
+  return dictionaryOffset !== undefined || slots === nulls;
 }
 
 function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[], capacity: number): ValueSink {

@@ -5,7 +5,7 @@ import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import { physicalType } from '../../parquet/schema.js';
 import { acquire, release } from '../../core/buffers.js';
 import type { ColumnValues, MemoryColumn } from './column.js';
-import type { RowGroup, SegmentFile } from './segment-file.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 
 /** A page of a row group: the same rows of all leaves. */
@@ -45,18 +45,25 @@ export function dictionaryOf(
   leaf: SegmentLeaf,
   { chunks }: RowGroup,
 ): DecodedValues | undefined {
-  const { dictionaryOffset, dataOffset, isCompressed } = chunks[leaf.index]!;
-  if (dictionaryOffset === undefined) return undefined;
   try {
-    const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
-    const [{ body, encoding, count }] = decompressPages([{ bytes, isCompressed }]) as [
-      DecompressedPage,
-    ];
+    const page = dictionaryPage(file, chunks[leaf.index]!);
+    if (page === undefined) return undefined;
+    const { body, encoding, count } = page;
     return readValues(body, leaf.physical, encoding, count, undefined);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
   }
+}
+
+/** The dictionary page of a chunk; undefined if it has none. */
+export function dictionaryPage(
+  file: SegmentFile,
+  { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
+): DecompressedPage | undefined {
+  if (dictionaryOffset === undefined) return undefined;
+  const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
+  return decompressPages([{ bytes, isCompressed }])[0];
 }
 
 function columnOf(

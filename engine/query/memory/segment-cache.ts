@@ -4,10 +4,16 @@ import { RecentMap } from '../../core/recent-map.js';
 import type { RowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { AdmissionCache } from './admission-cache.js';
-import type { MemoryColumn, SegmentView, SelectionCache, StringHashes } from './column.js';
+import type {
+  DistinctStrings,
+  MemoryColumn,
+  SegmentView,
+  SelectionCache,
+  StringHashes,
+} from './column.js';
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
-import { loadColumn, recordLevel, type RowLevel, withDoubles } from './load.js';
+import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
 import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
 import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
 import type { ShardSegment, ShardSnapshot } from './protocol.js';
@@ -170,6 +176,7 @@ export class SegmentCache {
     return {
       rows: scope.level.rows,
       column: (field) => this.#column(scope, field),
+      distinct: (field) => this.#distinct(scope, field),
       hashes: (field) => this.#hashes(scope, field),
       elements: (list) => {
         const found = this.#elements(scope, list);
@@ -189,12 +196,33 @@ export class SegmentCache {
     return column;
   }
 
-  #load({ snapshot, segment, level }: Scope, field: FieldRef): MemoryColumn | undefined {
+  #load(scope: Scope, field: FieldRef): MemoryColumn | undefined {
+    const { snapshot, segment, level } = scope;
     const found = physicalPath(snapshot.columns, field.path);
     if (found === undefined) return undefined;
-    const dictionary = this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+    const dictionary = this.#dictionaryOf(scope, field);
     const column = loadColumn(this.file(segment), found, dictionary, level);
     return column && field.type === 'double' ? withDoubles(column) : column;
+  }
+
+  #distinct(scope: Scope, field: FieldRef): DistinctStrings | undefined {
+    if (this.entries.has(keyOf('', scope, field))) return undefined;
+    const { snapshot, segment } = scope;
+    const path = physicalPath(snapshot.columns, field.path);
+    if (path === undefined) return undefined;
+    const dictionary = this.#dictionaryOf(scope, field);
+    const key = keyOf('~', scope, field);
+    let distinct = this.entries.get(key) as Int32Array | 'absent' | undefined;
+    if (distinct === undefined) {
+      distinct = loadDistinct(this.file(segment), path, dictionary) ?? 'absent';
+      const bytes = distinct === 'absent' ? 0 : distinct.byteLength;
+      this.entries.set(key, distinct, bytes + entryBytes);
+    }
+    return distinct === 'absent' ? undefined : { dictionary, distinct };
+  }
+
+  #dictionaryOf({ snapshot }: Scope, field: FieldRef): GrowingDictionary {
+    return this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
   }
 
   #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
@@ -258,12 +286,15 @@ interface Scope {
   readonly level: RowLevel;
 }
 
+/** What a key stands for: a column, its distinct strings, its hashes, or the elements of a list. */
+type KeyKind = '' | '~' | '#' | '[]';
+
 /** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
-function keyOf(what: '' | '#' | '[]', scope: Scope, field: FieldRef): string {
+function keyOf(what: KeyKind, scope: Scope, field: FieldRef): string {
   return `${prefixOf(what, scope)}${fieldName(field)}`;
 }
 
-function prefixOf(what: '' | '#' | '[]', { segment, depth }: Scope): string {
+function prefixOf(what: KeyKind, { segment, depth }: Scope): string {
   return `${what}${depth}\n${segment.path}\n`;
 }
 

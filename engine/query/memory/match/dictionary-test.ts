@@ -1,7 +1,7 @@
-import type { DictionaryValues, Dictionary } from '../column.js';
+import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
 import { acquireBytes, wordsOf } from '../selection-bytes.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import type { Unsupported } from '../../unsupported.js';
+import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /** Which entries of a dictionary satisfy a condition. */
 interface MatchTable {
@@ -25,40 +25,64 @@ export type EntryTest = (
   add: (index: number) => void,
 ) => Unsupported | undefined;
 
-/** Selects the values whose dictionary entries satisfy a condition. An entry is tested once per query. */
-export function dictionaryTest(
-  test: EntryTest,
-): (values: DictionaryValues, count: number, within: SelectionVector) => Tested {
+/** A condition on the values of dictionaries. An entry is tested once per query. */
+export interface DictionaryTest {
+  /** Selects the values whose entries satisfy the condition. */
+  find(values: DictionaryValues, count: number, within: SelectionVector): Tested;
+  /** Whether any of these entries satisfies the condition. */
+  isAmong(strings: DistinctStrings): boolean | Unsupported;
+}
+
+/** Prepares a condition for one query. */
+export function dictionaryTest(test: EntryTest): DictionaryTest {
   const tables = new Map<Dictionary, MatchTable>();
-  return ({ indices, dictionary, distinct }, count, within) => {
+  const matchesIn = (dictionary: Dictionary): MatchTable | Unsupported => {
     let matches = tables.get(dictionary);
     if (matches === undefined) {
       matches = { table: new Uint8Array(256), known: 0, hits: 0, last: 0 };
       tables.set(dictionary, matches);
     }
-    const problem = extend(matches, dictionary, test);
-    if (problem !== undefined) return problem;
-    const { table, hits, known, last } = matches;
-    if (hits === 0) return 'none';
-    if (hits === known) return 'all';
-    if (distinct !== undefined) {
-      let there = 0;
-      for (let i = 0; i < distinct.length; i++) there += table[distinct[i]!]!;
-      if (there === 0) return 'none';
-      if (there === distinct.length) return 'all';
-    }
-    if (typeof within === 'object' && isSparse(within))
-      return within.filter((i) => table[indices[i]!] === 1);
-    if (indices instanceof Uint8Array) {
-      // The entry may have been added by a later segment, and then has no index of one byte.
-      if (hits === 1 && last > 0xff) return 'none';
-      return hits === 1 ? bytesEqual(indices, count, last) : bytesIn(indices, count, table);
-    }
-    if (indices instanceof Uint16Array) {
-      return hits === 1 ? shortsEqual(indices, count, last) : shortsIn(indices, count, table);
-    }
-    return hits === 1 ? wordsEqual(indices, count, last) : wordsIn(indices, count, table);
+    return extend(matches, dictionary, test) ?? matches;
   };
+  return {
+    isAmong({ dictionary, distinct }) {
+      const matches = matchesIn(dictionary);
+      if (isUnsupported(matches)) return matches;
+      return matches.hits > 0 && distinct.some((entry) => matches.table[entry] === 1);
+    },
+    find({ indices, dictionary, distinct }, count, within) {
+      const matches = matchesIn(dictionary);
+      return isUnsupported(matches) ? matches : found(matches, indices, distinct, count, within);
+    },
+  };
+}
+
+function found(
+  { table, hits, known, last }: MatchTable,
+  indices: DictionaryValues['indices'],
+  distinct: Int32Array | undefined,
+  count: number,
+  within: SelectionVector,
+): Tested {
+  if (hits === 0) return 'none';
+  if (hits === known) return 'all';
+  if (distinct !== undefined) {
+    let there = 0;
+    for (let i = 0; i < distinct.length; i++) there += table[distinct[i]!]!;
+    if (there === 0) return 'none';
+    if (there === distinct.length) return 'all';
+  }
+  if (typeof within === 'object' && isSparse(within))
+    return within.filter((i) => table[indices[i]!] === 1);
+  if (indices instanceof Uint8Array) {
+    // The entry may have been added by a later segment, and then has no index of one byte.
+    if (hits === 1 && last > 0xff) return 'none';
+    return hits === 1 ? bytesEqual(indices, count, last) : bytesIn(indices, count, table);
+  }
+  if (indices instanceof Uint16Array) {
+    return hits === 1 ? shortsEqual(indices, count, last) : shortsIn(indices, count, table);
+  }
+  return hits === 1 ? wordsEqual(indices, count, last) : wordsIn(indices, count, table);
 }
 
 /** Tests the entries that were added to the dictionary since the last call. */

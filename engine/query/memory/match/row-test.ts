@@ -1,8 +1,14 @@
-import type { MemoryColumn, ColumnValues, SegmentView, StringHashes } from '../column.js';
+import type {
+  ColumnValues,
+  DistinctStrings,
+  MemoryColumn,
+  SegmentView,
+  StringHashes,
+} from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
 import { intersection, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import { isUnsupported } from '../../unsupported.js';
+import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /**
  * A predicate, prepared for one query: returns the rows of a segment that satisfy it, and yields where it may be interrupted. The
@@ -37,6 +43,8 @@ export interface ValueTest {
   readonly probesHashes?: true;
   /** It is so slow that values of unwanted rows must be skipped one by one. */
   readonly skipsUnwanted?: true;
+  /** Whether any of these strings satisfies the condition; absent for conditions on other values. */
+  readonly isAmong?: (strings: DistinctStrings) => boolean | Unsupported;
   /** Which of the values 0 to `count` satisfy the condition; correct for those of `within` only. */
   find(
     values: ColumnValues,
@@ -49,8 +57,12 @@ export interface ValueTest {
 /** Selects the records of which any value of the field passes the test. */
 export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
   return rowTest((view, within) => {
+    if (within === 'none') return 'none';
+    const distinct = test.isAmong && view.distinct?.(field);
+    const isAmong = distinct && test.isAmong!(distinct);
+    if (isAmong !== undefined && isAmong !== true) return isAmong === false ? 'none' : isAmong;
     const column = view.column(field);
-    if (column === undefined || within === 'none') return 'none';
+    if (column === undefined) return 'none';
     const part = partOf(column, within, test);
     if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
     return found(column, test, within, () => view.hashes?.(field));

@@ -22,8 +22,9 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
   const ofDictionary = dictionaryTest(entries);
   return {
     ...traits,
+    isAmong: (strings) => ofDictionary.isAmong(strings),
     find(values, count, within, hashes) {
-      if (values.kind === 'dictionary') return ofDictionary(values, count, within);
+      if (values.kind === 'dictionary') return ofDictionary.find(values, count, within);
       if (values.kind === 'strings') return strings(values, count, within, hashes);
       return { unsupported: `a column of strings holds ${values.kind}` };
     },

@@ -10,6 +10,13 @@ import {
   pageQuery,
   pagesToRead,
 } from '../../../../engine/query/memory/page-match.js';
+import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
+import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import {
+  countOf,
+  type SelectionVector,
+} from '../../../../engine/query/memory/match/selection-vector.js';
+import { fieldsRead } from '../../../../engine/query/predicate/kinds.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
@@ -203,6 +210,39 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         ['id', 'rs-1'],
       ]),
     ).toMatchObject({ total: 0 });
+  });
+
+  test('a column is not decoded if no string of its dictionaries satisfies the condition', () => {
+    const { path } = file;
+    const segment = { number: 0, path, rows: rowCount, areVariantsPlaced: false };
+    const snapshot = { key: 1, datasetId: 1, columns, segments: [segment] };
+    const found = (filters: unknown) => {
+      const cache = new SegmentCache(64 << 20);
+      try {
+        const { predicate } = parseQuery({ filters }, dataset.fields);
+        const view = cache.view(snapshot, segment);
+        const selected = completed(matcher(predicate)(view));
+        const isRead = fieldsRead(predicate).map((field) =>
+          cache.pages(snapshot, segment).hasColumn(fieldName(field)),
+        );
+        return [countOf(selected as SelectionVector, rowCount), isRead];
+      } finally {
+        cache.close();
+      }
+    };
+    const naive = (filters: unknown) => rows.filter(filterTest(filters, columns)).length;
+    for (const value of ['gene17', 'Gene120'])
+      for (const filter of [
+        ['gene', value],
+        ['gene__contains', value.slice(1)],
+        ['gene__prefix', value],
+      ])
+        // prettier-ignore
+        expect([filter, found([filter])]).toEqual([filter, [naive([filter]), [naive([filter]) > 0]]]);
+    expect(found([{ not: ['gene', 'none'] }])).toEqual([rowCount, [false]]);
+    expect(found([['gene', null]])).toEqual([naive([['gene', null]]), [true]]);
+    // Strings without a dictionary are read.
+    expect(found([['id', 'none']])).toEqual([0, [true]]);
   });
 
   test('a page has the values that the whole column has', () => {
