@@ -22,14 +22,6 @@ export class SyncFileReader {
     this.#descriptor = descriptor;
   }
 
-  /** Reads exactly `length` bytes at `from` into a new buffer; a file that ends earlier is `damaged`. */
-  read(from: number, length: number): Uint8Array {
-    // Not zero-filled: that takes as long as reading.
-    const into = Buffer.allocUnsafeSlow(length);
-    this.readInto(into, from);
-    return into;
-  }
-
   /** Fills `into` from the position `from`; a file that ends earlier is `damaged`. */
   readInto(into: Uint8Array, from: number): void {
     const descriptor = this.#descriptor;

@@ -263,6 +263,12 @@ export function fileIdentity(path: string): string | undefined {
   return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
+/** The size of a regular file in bytes; undefined if there is none. Synchronous like `fileIdentity`. */
+export function fileSize(path: string): number | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() ? stats.size : undefined;
+}
+
 /** A text that all hard links of a regular file share; undefined if there is no such file. Synchronous like `fileIdentity`. */
 export function identityOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });

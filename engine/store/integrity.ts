@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { sep } from 'node:path';
+import { blockBytes, VerifiedBlocks } from '../core/block-checksums.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileIdentity, folderIdentity, openFile } from '../core/files.js';
+import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Checksums of at most this many bytes are computed when a dataset is first opened; of further segments only the size is checked. */
+/** Of segments of earlier formats, checksums of at most this many bytes are computed when a dataset is first opened; of others only the size is checked. */
 const checksumBytes = 16 * 1024 ** 3;
 
 /**
- * Detects altered segment files. A file is compared with its checksum when this process first uses it, and again when its identity
- * (inode, size, times) has changed (threats R7). The identities of a snapshot's files are compared again after `everyMs`, or when a file
+ * Detects altered segment files (threats R7). Whoever reads a file compares its blocks with their checksums (`VerifiedBlocks`); here their
+ * sizes are compared, and the whole of a file that has no such checksums, or whose identity (inode, size, times) has changed. The identities of a snapshot's files are compared again after `everyMs`, or when a file
  * was added to or removed from the folder: hundreds of `stat` calls for every query would take as long as many a query.
  */
 export class Integrity {
@@ -41,12 +42,15 @@ export class Integrity {
       const known = this.#verified.get(path);
       if (known !== undefined && known === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
-      const problem = await problemOf(path, segment, read < checksumBytes);
+      const isReadLater = known === undefined && segment.blockChecksums !== undefined;
+      const problem = isReadLater
+        ? sizeProblem(path, segment)
+        : await problemOf(path, segment, read < checksumBytes);
       if (problem !== undefined) {
         const name = `dataset ${snapshot.datasetId}: segment ${segment.path}`;
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
       }
-      read += segment.bytes;
+      if (!isReadLater) read += segment.bytes;
       this.#verified.set(path, identity ?? '');
     }
     this.#checks.set(snapshot, { until: now + this.#everyMs, folder });
@@ -60,6 +64,53 @@ export class Integrity {
     for (const path of this.#verified.keys())
       if (path.startsWith(prefix)) this.#verified.delete(path);
   }
+}
+
+/**
+ * Compares whole files with the checksums of their blocks, once in this process as long as their identity stays the same: for engines
+ * that read files by themselves.
+ */
+export class VerifiedFiles {
+  /** By path: the identity of the file when it was verified. */
+  readonly #verified = new Map<string, string>();
+
+  /** Throws `damaged` if a segment of the snapshot is missing or altered. Segments of earlier formats have been verified by the store. */
+  async check(snapshot: Snapshot): Promise<void> {
+    for (const [i, segment] of snapshot.segments.entries()) {
+      const path = snapshot.files[i + 1]!;
+      const { blockChecksums } = segment;
+      const identity = fileIdentity(path);
+      if (blockChecksums === undefined) continue;
+      if (identity !== undefined && this.#verified.get(path) === identity) continue;
+      const altered = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredText}`); // prettier-ignore
+      const file = await openFile(path);
+      try {
+        const blocks = new VerifiedBlocks(blockChecksums, file.bytes, altered);
+        let block = 0;
+        for await (const piece of file.stream(0, file.bytes, pieceBlocks * blockBytes)) {
+          blocks.verifyAll(block, piece);
+          block += pieceBlocks;
+        }
+      } finally {
+        await file.close();
+      }
+      if (this.#verified.size > maxVerified) this.#verified.clear();
+      this.#verified.set(path, identity ?? '');
+    }
+  }
+}
+
+/** Maximum number of files whose identity is kept. */
+const maxVerified = 200_000;
+/** Number of blocks that are read at a time. */
+const pieceBlocks = 32;
+
+const alteredText = 'does not match its checksum; restore the file from a backup';
+
+function sizeProblem(path: string, segment: Segment): string | undefined {
+  const bytes = fileSize(path);
+  if (bytes === undefined) return 'is missing';
+  return bytes === segment.bytes ? undefined : `has ${bytes} bytes, should be ${segment.bytes}`;
 }
 
 /** What is wrong with a segment's file, as the end of a message; undefined if nothing is. */

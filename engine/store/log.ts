@@ -131,6 +131,7 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const own = deltaSchema(segment.columns);
   const tags = {
     'strandlake.checksum': segment.checksum,
+    ...(segment.blockChecksums && { 'strandlake.blocks': segment.blockChecksums }),
     'strandlake.format': String(segment.format),
     ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
   };
@@ -223,6 +224,7 @@ function segmentOf(add: LogAction, columns: Columns): Segment {
     rows,
     bytes: Number(add['size']),
     checksum: textOf(tags, 'strandlake.checksum'),
+    blockChecksums: tags['strandlake.blocks'],
     format: Number(tags['strandlake.format'] ?? 1),
     columns: segmentColumns,
     stats: stats satisfies Readonly<Record<string, LeafStats>>,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
+import { BlockChecksums } from '../core/block-checksums.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { AppError } from '../core/errors.js';
 import { writeIndex } from '../text/index-writer.js';
@@ -26,7 +27,8 @@ export interface SegmentInput {
 
 /**
  * Grows with what a segment's file holds besides its values: 1 is Parquet with an OffsetIndex, 2 adds the ColumnIndex, and terms of texts
- * that end at underscores, and 3 says in the log whether variants follow from coordinates. Segments of earlier formats answer every query,
+ * that end at underscores, and 3 has checksums of
+ * blocks in the log, which also says whether variants follow from coordinates. Segments of earlier formats answer every query,
  * some of them slower, until they are rewritten.
  */
 export const segmentFormat = 3;
@@ -41,11 +43,13 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
   const index = writeIndex(input.columns, batches) ?? [];
   const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy);
   const digest = createHash('sha256');
+  const blocks = new BlockChecksums();
   await removeFile(path); // left by a first pass over the chunk with other types
   const file = await createFile(path);
   try {
     for (const piece of encoder.pieces(batches, index)) {
       digest.update(piece);
+      blocks.update(piece);
       await file.write(piece);
       crashpoint('segment.partial');
     }
@@ -57,6 +61,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       rows: input.rows,
       bytes: file.bytes,
       checksum: digest.digest('hex'),
+      blockChecksums: blocks.finish(),
       format: segmentFormat,
       columns: input.columns,
       stats: segmentStats(encoder.leaves, encoder.lists),

@@ -1,3 +1,4 @@
+import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
 
 /** Statistics of one leaf column of a segment, from which queries decide whether to skip the segment. */
@@ -16,6 +17,8 @@ export interface Segment {
   readonly bytes: number;
   /** SHA-256 of the file in hex. */
   readonly checksum: string;
+  /** The checksums of its blocks (`BlockChecksums`); absent if the segment has an earlier format. */
+  readonly blockChecksums?: string | undefined;
   /** `segmentFormat` (segment.ts) when it was written; 1 if the log does not tell. */
   readonly format: number;
   readonly columns: Columns;
@@ -36,6 +39,12 @@ export interface Snapshot {
   readonly bytes: number;
   /** Absolute paths for the SQL engine: a Parquet file without records that has all columns, then the segments. */
   readonly files: readonly string[];
+}
+
+/** The files of a snapshot's segments, in their order. */
+export function segmentFiles({ segments, files }: Snapshot): readonly CheckedFile[] {
+  // The first file holds the schema.
+  return segments.map(({ blockChecksums }, i) => ({ path: files[i + 1]!, blockChecksums }));
 }
 
 /** A change to a dataset: one log entry. */

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import { AppError } from '../core/errors.js';
-import { openFile } from '../core/files.js';
+import { blockBytes, VerifiedBlocks, type CheckedFile } from '../core/block-checksums.js';
+import { openFile, type FileReader } from '../core/files.js';
 import { RecentMap } from '../core/recent-map.js';
 import { partNames, type ColumnSummary, type IndexPartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
 /** An immutable file; `checksum` distinguishes it from an earlier file of the same name. */
-export interface IndexedFile {
-  readonly path: string;
+export interface IndexedFile extends CheckedFile {
   readonly checksum: string;
 }
 
@@ -70,17 +70,44 @@ export function damagedIndex(file: IndexedFile, problem: string, cause?: unknown
 async function readSummary(file: IndexedFile): Promise<TextIndex | undefined> {
   const reader = await openFile(file.path);
   try {
-    const footer = await reader.read(reader.bytes - footerTailBytes, footerTailBytes);
+    const blocks = verifiedBlocks(file, reader);
+    const read = (from: number, length: number): Promise<Uint8Array> =>
+      readVerified(reader, blocks, from, length);
+    const footer = await read(reader.bytes - footerTailBytes, footerTailBytes);
     const end = reader.bytes - footerTailBytes - viewOf(footer).getUint32(0, true);
     if (end < indexTailBytes) throw damagedIndex(file, 'has no room before the footer');
-    const tail = viewOf(await reader.read(end - indexTailBytes, indexTailBytes));
+    const tail = viewOf(await read(end - indexTailBytes, indexTailBytes));
     if (tail.getUint32(4, true) !== indexMagic) return undefined;
     const length = tail.getUint32(0, true);
-    const text = await reader.read(end - indexTailBytes - length, length);
+    const text = await read(end - indexTailBytes - length, length);
     return parse(file, text, end - indexTailBytes - length);
   } finally {
     await reader.close();
   }
+}
+
+/** Undefined if the blocks of the file have no checksums. */
+function verifiedBlocks(file: IndexedFile, { bytes }: FileReader): VerifiedBlocks | undefined {
+  const altered = (): AppError => damagedIndex(file, 'does not match its checksum');
+  return file.blockChecksums === undefined
+    ? undefined
+    : new VerifiedBlocks(file.blockChecksums, bytes, altered);
+}
+
+/** Reads bytes of a file, fewer at its end, and compares the blocks that hold them with their checksums. */
+async function readVerified(
+  reader: FileReader,
+  blocks: VerifiedBlocks | undefined,
+  from: number,
+  length: number,
+): Promise<Uint8Array> {
+  if (blocks === undefined) return reader.read(from, length);
+  const first = Math.floor(from / blockBytes);
+  const begin = first * blockBytes;
+  const end = Math.ceil((from + length) / blockBytes) * blockBytes;
+  const bytes = await reader.read(begin, end - begin);
+  blocks.verifyAll(first, bytes);
+  return bytes.subarray(from - begin, from - begin + length);
 }
 
 /** Parses the summary, which begins at position `at`; undefined if the index has another version. */
@@ -145,6 +172,7 @@ async function fill(
 ): Promise<void> {
   const reader = await openFile(index.file.path);
   try {
+    const blocks = verifiedBlocks(index.file, reader);
     for (let i = 0; i < found.length;) {
       let run = 0;
       while (i + run < found.length && found[i + run] === undefined) run += 1;
@@ -152,7 +180,8 @@ async function fill(
         i += 1;
         continue;
       }
-      const bytes = await reader.read((first + i) * pageBytes, run * pageBytes);
+      const from = (first + i) * pageBytes;
+      const bytes = await readVerified(reader, blocks, from, run * pageBytes);
       for (let j = 0; j < run; j++, i++) {
         // A copy, so that a cached page does not keep its neighbours in memory.
         const page = bytes.slice(j * pageBytes, (j + 1) * pageBytes);

@@ -95,7 +95,7 @@ async function written(format: string, from: Dataset, wanted: Wanted = {}): Prom
   const context = contextOf(from, wanted);
   const refs = snapshot.segments.flatMap(({ rows }, segment) => Array.from({ length: rows }, (_, row) => [segment, row])); // prettier-ignore
   async function* parts(): AsyncGenerator<unknown> {
-    const files = snapshot.files.slice(1).map((path) => realpathSync(path));
+    const files = snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) }));
     for (let at = 0; at < refs.length; at += 700) {
       const rows = Int32Array.from(refs.slice(at, at + 700).flat());
       // Parts are sent between threads.
@@ -279,7 +279,9 @@ describe('delimited text', () => {
 
 test('cells are the texts of the cells of a table', async () => {
   const from = await dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
-  const source = openSegments({ files: from.snapshot.files.map((path) => realpathSync(path)) });
+  const source = openSegments(
+    from.snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
+  );
   const { projection } = contextOf(from, { request: { fields: [['o']] } });
   const refs: RowRef[] = [[1, 0], [0, 0]]; // prettier-ignore
   expect(materialise(source, refs, projection, 'cells')).toEqual([[null, null], ['', '0.5']]); // prettier-ignore

@@ -1,3 +1,4 @@
+import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
 import type { SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
@@ -20,12 +21,10 @@ export interface ShardSnapshot {
   readonly segments: readonly ShardSegment[];
 }
 
-/** A segment of a snapshot. */
-export interface ShardSegment {
+/** A segment of a snapshot; its path is absolute. */
+export interface ShardSegment extends CheckedFile {
   /** Its number in the snapshot. */
   readonly number: number;
-  /** Absolute. */
-  readonly path: string;
   readonly rows: number;
   /** As in `Segment`. */
   readonly areVariantsPlaced: boolean;

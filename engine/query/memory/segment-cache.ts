@@ -270,7 +270,7 @@ export class SegmentCache {
 
   file(segment: ShardSegment): SegmentFile {
     const known = this.#files.get(segment.path);
-    const file = known ?? new SegmentFile(segment.path);
+    const file = known ?? new SegmentFile(segment);
     this.#mayBeOpen.add(file);
     if (known === undefined) this.#files.set(segment.path, file);
     return file;

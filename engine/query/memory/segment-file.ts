@@ -1,4 +1,5 @@
 import type { FileMetaData } from 'hyparquet';
+import { VerifiedBlocks, type CheckedFile } from '../../core/block-checksums.js';
 import { AppError } from '../../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
 import {
@@ -71,15 +72,23 @@ export class SegmentFile {
   /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;
+  /** Undefined if the blocks have no checksums. */
+  readonly #blocks: VerifiedBlocks | undefined;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
   readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
   readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
 
   /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that we wrote. */
-  constructor(path: string) {
+  constructor({ path, blockChecksums }: CheckedFile) {
     this.path = path;
     this.#open = openFileSync(path);
     try {
+      this.#blocks =
+        blockChecksums === undefined
+          ? undefined
+          : new VerifiedBlocks(blockChecksums, this.#open.bytes, () =>
+              this.damaged('does not match its checksum; restore the file from a backup'),
+            );
       const footer = this.#footer();
       this.rows = Number(footer.num_rows);
       this.leaves = segmentLeaves(footer.schema);
@@ -103,12 +112,17 @@ export class SegmentFile {
 
   /** Reads exactly `length` bytes into a new buffer. */
   read(from: number, length: number): Uint8Array {
-    return this.#file.read(from, length);
+    // Not zero-filled: that takes as long as reading.
+    const into = Buffer.allocUnsafeSlow(length);
+    this.readInto(into, from);
+    return into;
   }
 
   /** Fills `into` with the bytes from offset `from` on. */
   readInto(into: Uint8Array, from: number): void {
-    this.#file.readInto(into, from);
+    const file = this.#file;
+    if (this.#blocks === undefined) return file.readInto(into, from);
+    this.#blocks.read(into, from, (part, at) => file.readInto(part, at));
   }
 
   /** The data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
@@ -116,7 +130,7 @@ export class SegmentFile {
     const known = this.#offsetIndexes.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const { begin, bytes: length } = chunk.offsetIndex;
-    const index = this.#file.read(begin, length);
+    const index = this.read(begin, length);
     try {
       const pages = parseOffsetIndex(index);
       const firstRows = Int32Array.from([
@@ -138,7 +152,7 @@ export class SegmentFile {
     const known = this.#columnIndexes.get(chunk);
     if (known !== undefined || chunk.columnIndex === undefined) return known;
     const { begin, bytes } = chunk.columnIndex;
-    const index = this.#file.read(begin, bytes);
+    const index = this.read(begin, bytes);
     try {
       const found = parseColumnIndex(index, leaf.physical);
       this.#columnIndexes.set(chunk, found);
@@ -150,7 +164,7 @@ export class SegmentFile {
 
   /** The words of a chunk's bloom filter; undefined if it has none that we know. */
   filter({ filter }: SegmentChunk): Uint32Array | undefined {
-    return filter && parseBloomFilter(this.#file.read(filter.begin, filter.bytes));
+    return filter && parseBloomFilter(this.read(filter.begin, filter.bytes));
   }
 
   /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
@@ -181,9 +195,9 @@ export class SegmentFile {
     const { bytes: fileBytes } = this.#file;
     // One read is enough for nearly all footers.
     const guess = Math.min(fileBytes, usualFooterBytes);
-    let bytes = this.#file.read(fileBytes - guess, guess);
+    let bytes = this.read(fileBytes - guess, guess);
     const length = footerLength(bytes, fileBytes);
-    if (length > guess) bytes = this.#file.read(fileBytes - length, length);
+    if (length > guess) bytes = this.read(fileBytes - length, length);
     return parseFooter(length < guess ? bytes.subarray(guess - length) : bytes);
   }
 

@@ -2,7 +2,7 @@ import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
-import type { Snapshot } from '../../store/store.js';
+import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
 import type { FromShard, ShardSnapshot, ToShard } from './protocol.js';
@@ -80,10 +80,9 @@ export class Shards {
     );
     const { datasetId, columns } = snapshot;
     for (const [shard, thread] of this.#threads.entries()) {
+      const files = segmentFiles(snapshot);
       const segments = snapshot.segments.flatMap(({ rows, areVariantsPlaced = false }, number) =>
-        shardOf[number] === shard
-          ? [{ number, path: snapshot.files[number + 1]!, rows, areVariantsPlaced }]
-          : [],
+        shardOf[number] === shard ? [{ ...files[number]!, number, rows, areVariantsPlaced }] : [],
       );
       const own: ShardSnapshot = { key, datasetId, columns, segments };
       this.#tell(thread, { kind: 'snapshot', snapshot: own });

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Snapshot } from '../../store/store.js';
+import { segmentFiles, type Snapshot } from '../../store/store.js';
 import {
   materialise,
   openSegments,
@@ -64,7 +64,7 @@ function inParts(
   work: (source: SegmentSource, part: readonly RowRef[]) => void,
 ): Promise<void> {
   return namingDataset(snapshot, async () => {
-    const source = openSegments(snapshot);
+    const source = openSegments(segmentFiles(snapshot));
     try {
       let from = 0;
       do {

@@ -1,5 +1,5 @@
 import type { RecordBatch } from 'apache-arrow';
-import type { Snapshot } from '../../store/store.js';
+import type { CheckedFile } from '../../core/block-checksums.js';
 import type { RowRef } from '../plan/executor.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { SegmentFile } from '../memory/segment-file.js';
@@ -99,16 +99,14 @@ export function delimitedLines(
   });
 }
 
-/** Opens segments without a cache across calls. The caller closes the source. */
-export function openSegments({
-  files,
-}: Pick<Snapshot, 'files'>): SegmentSource & { close(): void } {
+/** Opens the files of segments, by their numbers, without a cache across calls. The caller closes the source. */
+export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
   const open = new Map<number, SegmentFile>();
   let last: SegmentFile | undefined;
   const entries = new Map<string, unknown>();
   return {
     file(segment) {
-      const file = open.get(segment) ?? new SegmentFile(files[segment + 1]!);
+      const file = open.get(segment) ?? new SegmentFile(files[segment]!);
       open.set(segment, file);
       // One descriptor at a time.
       if (file !== last) last?.rest();

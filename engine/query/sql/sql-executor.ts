@@ -1,8 +1,9 @@
 import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow.js';
-import type { Snapshot } from '../../store/store.js';
+import { VerifiedFiles } from '../../store/integrity.js';
+import { segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
-import type { RunOptions } from '../plan/limits.js';
+import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { prune, segmentTest } from '../predicate/prune.js';
 import { materialise, openSegments } from '../results/materialise.js';
@@ -33,6 +34,7 @@ const batchRows = 16_384;
 export class SqlExecutor implements Executor {
   readonly engine: SqlEngine;
   readonly #caseVariants: CaseVariantFinder;
+  readonly #files = new VerifiedFiles();
 
   constructor(engine: SqlEngine) {
     this.engine = engine;
@@ -50,6 +52,7 @@ export class SqlExecutor implements Executor {
     predicate: Predicate,
     options: RunOptions,
   ): Promise<SqlSession> {
+    await namingDataset(snapshot, () => this.#files.check(snapshot));
     const rows: RunSelect = async ({ sql, params }) => {
       try {
         return await this.engine.run(sql, params, options);
@@ -187,7 +190,7 @@ function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRe
   const missing = new Set(ids);
   const found = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
-  const source = openSegments(snapshot);
+  const source = openSegments(segmentFiles(snapshot));
   try {
     for (const [segment, { rows }] of snapshot.segments.entries()) {
       if (missing.size === 0) break;

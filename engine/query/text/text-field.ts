@@ -16,11 +16,12 @@ export async function openTextIndex(
 ): Promise<TextField | undefined> {
   if (!isIndexable(snapshot.columns, field)) return undefined;
   return openTextField(
-    snapshot.segments.map(({ checksum, columns }, i) => {
+    snapshot.segments.map(({ checksum, blockChecksums, columns }, i) => {
       const found = columnPath(columns, field.path);
       return {
         path: snapshot.files[i + 1]!, // the first file holds the schema
         checksum,
+        blockChecksums,
         column: found && indexedName(found.map(({ physical }) => physical)),
       };
     }),

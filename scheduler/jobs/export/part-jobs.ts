@@ -1,7 +1,7 @@
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
-import type { Snapshot } from '../../../engine/store/store.js';
+import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { RunContext } from '../job.js';
@@ -32,13 +32,14 @@ export async function* partJobs(
     subject: `dataset ${snapshot.datasetId}`,
   };
   const jobs: PartJob[] = [];
+  const all = segmentFiles(snapshot);
   let files = new Map<number, number>();
   let rows = new Int32Array(2 * most);
   let length = 0;
   const cut = (): void => {
     if (length === 0) return;
-    const paths = [...files.keys()].map((segment) => snapshot.files[segment + 1]!);
-    jobs.push({ format, context: fileContext, files: paths, rows: rows.slice(0, length) });
+    const used = [...files.keys()].map((segment) => all[segment]!);
+    jobs.push({ format, context: fileContext, files: used, rows: rows.slice(0, length) });
     files = new Map();
     rows = new Int32Array(2 * most);
     length = 0;

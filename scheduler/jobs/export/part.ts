@@ -4,6 +4,7 @@ import {
   openSegments,
   type RowRef,
 } from '../../../engine/query/results/materialise.js';
+import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -12,8 +13,8 @@ import { AppError } from '../../../engine/core/errors.js';
 export interface PartJob {
   readonly format: string;
   readonly context: FileContext;
-  /** Absolute paths of segments. */
-  readonly files: readonly string[];
+  /** Of segments. */
+  readonly files: readonly CheckedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
 }
@@ -22,7 +23,7 @@ export interface PartJob {
 export function encodePart({ format, context, files, rows }: PartJob): unknown {
   const writer = writerNamed(format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);
-  const segments = openSegments({ files: ['', ...files] });
+  const segments = openSegments(files);
   const { projection } = context;
   const records: RecordSource = {
     jsonLines: () => materialise(segments, refs(rows), projection, 'jsonLines'),

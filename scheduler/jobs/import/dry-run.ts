@@ -13,7 +13,7 @@ import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { looseSnapshot } from '../../../engine/store/loose.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
-import type { Segment } from '../../../engine/store/store.js';
+import { segmentFiles, type Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
@@ -53,7 +53,7 @@ export async function sampleOf(
   const refs = segments.flatMap((segment, number) =>
     Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
-  const source = openSegments(snapshot);
+  const source = openSegments(segmentFiles(snapshot));
   try {
     return shown(materialise(source, refs.slice(0, sampleRecords), projection, 'json'));
   } finally {

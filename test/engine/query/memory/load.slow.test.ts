@@ -35,7 +35,7 @@ async function segmentOf(
     return batchOf(columns, piece, end - ends[i]!, 1n, i);
   });
   await writeSegment({ columns, data, rows }, path);
-  return new SegmentFile(path);
+  return new SegmentFile({ path });
 }
 
 const column = (type: Column['type'], isList = false): Column => ({
@@ -229,7 +229,7 @@ describe('a loaded column', () => {
       const changed = Buffer.from(bytes);
       changed[chunk.begin + Math.floor(next() * chunk.bytes)]! ^= 1 << Math.floor(next() * 8);
       await writeFile(path, changed);
-      const damaged = new SegmentFile(path);
+      const damaged = new SegmentFile({ path });
       try {
         expect(loadColumn(damaged, ['x'], new GrowingDictionary())?.rows).toBe(500);
       } catch (error) {

@@ -81,7 +81,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     bench = await openBench(0);
     rows = rowsOf(new Random(seed));
     dataset = await bench.dataset(columns, [rows]);
-    file = new SegmentFile(dataset.snapshot.files[1]!);
+    file = new SegmentFile({ path: dataset.snapshot.files[1]! });
   });
   afterAll(async () => {
     file.close();
@@ -265,7 +265,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   });
 
   test('a segment that is asked often gets its columns', () => {
-    const own = new SegmentFile(dataset.snapshot.files[1]!);
+    const own = new SegmentFile({ path: dataset.snapshot.files[1]! });
     const paged = pageQuery(parseQuery({ filters: [['depth', 150]] }, dataset.fields).predicate, columns)!; // prettier-ignore
     const found = Array.from({ length: 9 }, () => pagesToRead(own, paged) !== undefined);
     own.close();

@@ -45,7 +45,7 @@ describe('an opened segment', () => {
       const [path, columns] = await randomSegment(seed + round, 1 + (round % 5) * 40);
       const footer = await readFooter(path);
       const bytes = await readFile(path);
-      const file = new SegmentFile(path);
+      const file = new SegmentFile({ path });
       const { leaves } = parquetSchema(parquetColumns(columns));
       expect(
         file.leaves.map(({ path: names, physical, maxDefinition, maxRepetition, isDate }) => [
@@ -91,7 +91,7 @@ describe('an opened segment', () => {
     const values = [[[{ list: [1], element: [2] }]], [[3]]];
     const path = newFile();
     await writeSegment({ columns, data: batchOf(columns, values, 1, 1n), rows: 1 }, path);
-    const file = new SegmentFile(path);
+    const file = new SegmentFile({ path });
     expect(file.leaves.map(({ key }) => key)).toEqual([
       '_id',
       '_commit',
@@ -114,7 +114,7 @@ describe('an opened segment', () => {
     const values = [Array.from({ length: rows }, () => Math.floor(next() * 2 ** 31))];
     const path = newFile();
     await writeFile(path, encodedByWasm(columns, batchOf(columns, values, rows, 1n)));
-    const file = new SegmentFile(path);
+    const file = new SegmentFile({ path });
     const { chunks } = file.groups[0]!;
     for (const chunk of chunks) {
       const pages = file.pages(file.groups[0]!, chunk)!;
@@ -148,7 +148,7 @@ describe('an opened segment', () => {
     const values = [few, Array.from({ length: rows }, () => next())];
     const path = newFile();
     await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path);
-    const file = new SegmentFile(path);
+    const file = new SegmentFile({ path });
     const group = file.groups[0]!;
     expect(new Set(group.chunks.map(({ isCompressed }) => isCompressed)).size).toBe(2);
     const plain = ({ body, ...page }: DecompressedPage) => ({
@@ -179,8 +179,10 @@ describe('an opened segment', () => {
     const [path] = await randomSegment(1, 5);
     const bytes = await readFile(path);
     const refused = (at: string, why: string) => {
-      expect(() => new SegmentFile(at)).toThrow(expect.objectContaining({ code: 'damaged' }));
-      expect(() => new SegmentFile(at)).toThrow(why);
+      expect(() => new SegmentFile({ path: at })).toThrow(
+        expect.objectContaining({ code: 'damaged' }),
+      );
+      expect(() => new SegmentFile({ path: at })).toThrow(why);
     };
     refused(newFile(), 'is missing');
     for (const length of [0, 7, bytes.length - 1]) {
@@ -202,11 +204,11 @@ describe('an opened segment', () => {
     const [path] = await randomSegment(2, 5);
     armFault({ code: 'EIO', nth: 1, operations: ['read'] });
     try {
-      expect(() => new SegmentFile(path)).toThrow(/cannot read .*: EIO/);
+      expect(() => new SegmentFile({ path })).toThrow(/cannot read .*: EIO/);
     } finally {
       armFault(undefined);
     }
-    const file = new SegmentFile(path);
+    const file = new SegmentFile({ path });
     expect(() => file.read(1, 1 << 20)).toThrow('ends early');
     file.close();
     file.close();

@@ -72,7 +72,9 @@ function byPages({ snapshot, fields }: Dataset, request: QueryRequest = whole): 
   const rows = snapshot.segments.flatMap((segment, number) =>
     Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
-  const source = openSegments({ files: snapshot.files.map((path) => realpathSync(path)) });
+  const source = openSegments(
+    snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
+  );
   try {
     return materialise(source, rows, projection, 'json');
   } finally {
@@ -252,7 +254,7 @@ describe('records read from their pages', () => {
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
     const dataset = await oneSegment(columns, values);
     const wanted = await naive(dataset);
-    const file = new SegmentFile(realpathSync(dataset.snapshot.files[1]!));
+    const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
     const projection = project(columns, dataset.fields, whole);
     const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));
     asked.push(asked[0]!, rows - 1, 0);
@@ -274,7 +276,7 @@ describe('records read from their pages', () => {
       Array.from({ length: 9_000 }, (_, i) => `text ${i}`),
     ]);
     const stored = readFileSync(path);
-    const good = new SegmentFile(realpathSync(path));
+    const good = new SegmentFile({ path: realpathSync(path) });
     const { leaves, groups } = good;
     const { offsets, bytes, firstRows } = good.pages(groups[0]!, groups[0]!.chunks[leaves.length - 1]!)!; // prettier-ignore
     good.close();
@@ -282,7 +284,7 @@ describe('records read from their pages', () => {
     stored.fill(255, begin, offsets[1]! + bytes[1]!);
     const damaged = join(folder, 'damaged.parquet');
     writeFileSync(damaged, stored);
-    const file = new SegmentFile(realpathSync(damaged));
+    const file = new SegmentFile({ path: realpathSync(damaged) });
     const read = (row: number) => texts(file, cache(false), [row], project(columns, [], whole));
     expect(read(0)[0]).toContain('"text 0"');
     expect(() => read(firstRows[1]!)).toThrow(
@@ -323,7 +325,7 @@ describe('records read from their pages', () => {
     ]; // prettier-ignore
     const { file, segment } = await written(before, values);
     const projection = project(after, [], { ...whole, excludeFields: [['_id'], ['_commit']] });
-    const source = openSegments({ files: ['', realpathSync(file)] });
+    const source = openSegments([{ path: realpathSync(file) }]);
     const refs = [[0, 0], [0, 1], [0, 2]] as const; // prettier-ignore
     const found = materialise(source, refs, projection, 'json');
     expect(found.map((text) => parseJson(text))).toEqual([

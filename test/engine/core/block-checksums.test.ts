@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  blockBytes,
+  BlockChecksums,
+  VerifiedBlocks,
+} from '../../../engine/core/block-checksums.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { seed } from '../../seed.js';
+import { Random } from '../query/random.js';
+
+/** CRC-32 bit by bit (ISO 3309). */
+function naiveCrc(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ ((crc & 1) * 0xedb88320);
+  }
+  return ~crc >>> 0;
+}
+
+const altered = (): AppError => new AppError('damaged', 'altered');
+
+describe(`checksums of blocks (seed ${seed})`, () => {
+  const random = new Random(seed);
+  const bytesOf = (length: number): Buffer => {
+    let state = 1 + random.below(2 ** 31);
+    return Buffer.from(Uint8Array.from({ length }, () => (state = Math.imul(state, 0x9e3779b1) + 1) >>> 24)); // prettier-ignore
+  };
+  const checksumsOf = (file: Buffer): string => {
+    const sums = new BlockChecksums();
+    for (let at = 0; at < file.length;) {
+      const size = 1 + random.below(random.pick([10, 5_000, 3 * blockBytes]));
+      sums.update(file.subarray(at, at + size));
+      at += size;
+    }
+    return sums.finish();
+  };
+  const reading = (file: Buffer) => (into: Uint8Array, from: number) => {
+    into.set(file.subarray(from, from + into.length));
+  };
+  const sizes = [0, 1, blockBytes - 1, blockBytes, blockBytes + 1, 2 * blockBytes, 3 * blockBytes + 77]; // prettier-ignore
+
+  test.each(sizes)('a file of %i bytes has one for each block', (size) => {
+    const file = bytesOf(size);
+    const expected = Array.from({ length: Math.ceil(size / blockBytes) }, (_, i) =>
+      naiveCrc(file.subarray(i * blockBytes, (i + 1) * blockBytes)),
+    );
+    const sums = Buffer.from(checksumsOf(file), 'base64');
+    const found = Array.from({ length: sums.length / 4 }, (__, i) => sums.readUInt32LE(4 * i));
+    expect(found).toEqual(expected);
+  });
+
+  test('every read gives the bytes of the file, and refuses those of an altered block', () => {
+    for (let round = 0; round < 60; round++) {
+      const file = bytesOf(1 + random.below(5 * blockBytes));
+      const sums = checksumsOf(file);
+      const bad = random.below(file.length);
+      const isAltered = random.chance(0.7);
+      const stored = Buffer.from(file);
+      if (isAltered) stored[bad]! ^= 1 << random.below(8);
+      const blocks = new VerifiedBlocks(sums, file.length, altered);
+      for (let i = 0; i < 20; i++) {
+        const from = random.below(file.length);
+        const length = 1 + random.below(Math.min(file.length - from, random.pick([10, 1e6])));
+        const touches = (block: number): boolean =>
+          block * blockBytes < from + length && (block + 1) * blockBytes > from;
+        const into = Buffer.alloc(length);
+        const read = (): void => blocks.read(into, from, reading(stored));
+        if (isAltered && touches(Math.floor(bad / blockBytes))) expect(read).toThrow('altered');
+        else {
+          read();
+          expect(into.equals(file.subarray(from, from + length))).toBe(true);
+        }
+      }
+    }
+  });
+
+  test('a file of another size is refused', () => {
+    const file = bytesOf(2 * blockBytes);
+    const sums = checksumsOf(file);
+    for (const size of [0, blockBytes, 2 * blockBytes + 1])
+      expect(() => new VerifiedBlocks(sums, size, altered)).toThrow('altered');
+    const shorter = new VerifiedBlocks(sums, 2 * blockBytes - 1, altered);
+    const into = Buffer.alloc(1);
+    expect(() => shorter.read(into, blockBytes, reading(file))).toThrow('altered');
+  });
+});
