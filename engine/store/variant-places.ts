@@ -23,7 +23,7 @@ export function areVariantsPlaced(columns: Columns, batches: readonly RecordBatc
 }
 
 /** The positions of columns among those of a batch, and of members among those of the coordinates. */
-interface Located {
+interface VariantColumns {
   readonly variant: number;
   readonly coordinates: number;
   readonly build: number;
@@ -32,7 +32,7 @@ interface Located {
   readonly stop: number;
 }
 
-function columnsOf(columns: Columns): Located | undefined {
+function columnsOf(columns: Columns): VariantColumns | undefined {
   const { variant, coordinates, ...members } = variantFields;
   const all = [...reservedColumns, ...columns];
   const outer = indexOf(all, coordinates, ['object']);
@@ -56,7 +56,7 @@ function indexOf(columns: Columns, name: string, types: readonly Column['type'][
 const dash = 45;
 const zero = 48;
 
-function isBatchPlaced(batch: RecordBatch, located: Located): boolean {
+function isBatchPlaced(batch: RecordBatch, located: VariantColumns): boolean {
   const variant = batch.data.children[located.variant]!;
   const coordinates = batch.data.children[located.coordinates]!;
   const [build, chromosome, start, stop] = (['build', 'chromosome', 'start', 'stop'] as const).map(

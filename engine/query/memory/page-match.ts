@@ -58,8 +58,6 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
 
 /** A condition on more values than this is no lookup: nearly every page may hold one of them. */
 const maxValues = 64;
-/** After as many queries of single pages of a segment, its columns are worth keeping: evaluating them takes less time. */
-const maxUses = 8;
 
 /** Segments of fewer pages are read as a whole. */
 const fewPages = 8;
@@ -100,7 +98,7 @@ function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
 
 /**
  * The pages of some row groups of a segment that may hold a match, by the statistics of the pages. Undefined if they are too many for
- * reading them one by one, if the segment is asked often, or if the file lacks the page index.
+ * reading them one by one, or if the file lacks the page index.
  */
 export function pagesToRead(
   file: SegmentFile,
@@ -109,34 +107,65 @@ export function pagesToRead(
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
   const leaves = leavesOf(file, query);
-  if (leaves.length === 0 || file.pageQueries >= maxUses) return undefined;
-  file.pageQueries++;
+  if (leaves.length === 0) return undefined;
   const found: RowPage[] = [];
   let total = 0;
   for (const group of groups) {
-    const parts = leaves.map((leaf) => {
-      const chunk = group.chunks[leaf.index]!;
-      // The statistics of a leaf in a list are those of its values, not of its rows.
-      const statistics = leaf.maxRepetition > 0 ? undefined : file.statistics(chunk, leaf);
-      return { leaf, statistics, pages: file.pages(group, chunk) };
-    });
-    const { pages } = parts[0]!;
-    if (pages === undefined || parts.some((part) => part.pages === undefined)) return undefined;
-    const { firstRows } = pages;
-    for (let number = 0; number < firstRows.length - 1; number++) {
-      total++;
-      const rows = firstRows[number + 1]! - firstRows[number]!;
-      const stats: Record<string, StoredRows['stats'][string]> = {};
-      for (const { leaf, statistics } of parts) {
-        const page = statistics?.[number];
-        if (page !== undefined) stats[leaf.key] = statsOf(page);
-      }
-      if (query.mayHold({ rows, columns: query.columns, stats, areVariantsPlaced }))
-        found.push({ group, number, first: group.first + firstRows[number]!, rows });
-    }
+    const pages = pagesOf(file, query, group, leaves, areVariantsPlaced);
+    if (pages === undefined) return undefined;
+    total += pages.length;
+    for (const { page, stored } of pages) if (query.mayHold(stored)) found.push(page);
   }
   if (found.length === 0) return found;
   return total < fewPages || found.length * pageShare > total ? undefined : found;
+}
+
+/** A page, and its statistics as conditions test them. */
+interface PageStored {
+  readonly page: RowPage;
+  readonly stored: StoredRows;
+}
+
+/** By the leaves whose statistics are tested, the pages of row groups that were asked for them. */
+const knownPages = new WeakMap<RowGroup, Map<string, readonly PageStored[]>>();
+/** Lookups ask for the same few fields again and again. */
+const maxKnown = 4;
+
+function pagesOf(
+  file: SegmentFile,
+  { columns, leaves: keys }: PageQuery,
+  group: RowGroup,
+  leaves: readonly SegmentLeaf[],
+  areVariantsPlaced: boolean,
+): readonly PageStored[] | undefined {
+  const key = keys.join('\n');
+  let byLeaves = knownPages.get(group);
+  const known = byLeaves?.get(key);
+  if (known !== undefined && known[0]?.stored.columns === columns) return known;
+  const parts = leaves.map((leaf) => {
+    const chunk = group.chunks[leaf.index]!;
+    // The statistics of a leaf in a list are those of its values, not of its rows.
+    const statistics = leaf.maxRepetition > 0 ? undefined : file.statistics(chunk, leaf);
+    return { leaf, statistics, pages: file.pages(group, chunk) };
+  });
+  const { pages } = parts[0]!;
+  if (pages === undefined || parts.some((part) => part.pages === undefined)) return undefined;
+  const { firstRows } = pages;
+  const made: PageStored[] = [];
+  for (let number = 0; number < firstRows.length - 1; number++) {
+    const rows = firstRows[number + 1]! - firstRows[number]!;
+    const stats: Record<string, StoredRows['stats'][string]> = {};
+    for (const { leaf, statistics } of parts) {
+      const page = statistics?.[number];
+      if (page !== undefined) stats[leaf.key] = statsOf(page);
+    }
+    const page = { group, number, first: group.first + firstRows[number]!, rows };
+    made.push({ page, stored: { rows, columns, stats, areVariantsPlaced } });
+  }
+  if (byLeaves === undefined || byLeaves.size >= maxKnown)
+    knownPages.set(group, (byLeaves = new Map()));
+  byLeaves.set(key, made);
+  return made;
 }
 
 function statsOf({ nulls, min, max }: PageStatistics): StoredRows['stats'][string] {

@@ -287,14 +287,14 @@ interface Scope {
 }
 
 /** What a key stands for: a column, its distinct strings, its hashes, or the elements of a list. */
-type KeyKind = '' | '~' | '#' | '[]';
+type CacheKeyKind = '' | '~' | '#' | '[]';
 
 /** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
-function keyOf(what: KeyKind, scope: Scope, field: FieldRef): string {
+function keyOf(what: CacheKeyKind, scope: Scope, field: FieldRef): string {
   return `${prefixOf(what, scope)}${fieldName(field)}`;
 }
 
-function prefixOf(what: KeyKind, { segment, depth }: Scope): string {
+function prefixOf(what: CacheKeyKind, { segment, depth }: Scope): string {
   return `${what}${depth}\n${segment.path}\n`;
 }
 

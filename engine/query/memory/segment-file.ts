@@ -67,8 +67,6 @@ export class SegmentFile {
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
-  /** Number of queries that looked for single pages of this file. */
-  pageQueries = 0;
   /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;

@@ -124,7 +124,6 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     const isMatch = filterTest(request.filters, columns);
     const expected = rows.flatMap((row, i) => (isMatch(row) ? [i] : []));
     const paged = pageQuery(asked.predicate, columns)!;
-    file.pageQueries = 0;
     const pages = pagesToRead(file, paged)!;
     expect(pages).toBeDefined();
     const all = file.groups.flatMap((group) => {
@@ -264,18 +263,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     }
   });
 
-  test('a segment that is asked often gets its columns', () => {
-    const own = new SegmentFile({ path: dataset.snapshot.files[1]! });
-    const paged = pageQuery(parseQuery({ filters: [['depth', 150]] }, dataset.fields).predicate, columns)!; // prettier-ignore
-    const found = Array.from({ length: 9 }, () => pagesToRead(own, paged) !== undefined);
-    own.close();
-    expect(found).toEqual([...Array.from({ length: 8 }, () => true), false]);
-  });
-
   test('many pages, and conditions on whole segments, are not read one by one', () => {
     const query = (filters: readonly unknown[]) =>
       pageQuery(parseQuery({ filters }, dataset.fields).predicate, columns);
-    file.pageQueries = 0;
     expect(pagesToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
     expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
     expect(query([])).toBeUndefined();
