@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Status and body of an HTTP response. */
+/** Status and body of an HTTP response. The body is decoded when it is read, so that the time until the last byte does not include it. */
 export interface Reply {
   readonly status: number;
   readonly text: string;
@@ -14,8 +14,8 @@ export interface Connections {
 }
 
 /**
- * At most `count` of them; more requests than that wait for one. HTTP/1.1 as far as our answers go (a status line, headers with a
- * content-length, a body) and nothing else: what a client library takes of the same two processors, some tenths of a millisecond a
+ * At most `count` of them; more requests than that wait for one. HTTP/1.1 as far as our answers go (a status line, headers, a
+ * body with a content-length or in chunks) and nothing else: what a client library takes of the same two processors, some tenths of a millisecond a
  * request, is not the server's, and the peers have no client at all.
  */
 export function openConnections(origin: string, token: string, count: number): Connections {
@@ -70,6 +70,7 @@ class Connection {
       let received = 0;
       let wanted = Infinity;
       let begin = 0;
+      let isChunked = false;
       const over = (): void => {
         socket.off('data', hear).off('error', fail).off('close', ended);
       };
@@ -81,21 +82,28 @@ class Connection {
       const hear = (piece: Buffer): void => {
         pieces.push(piece);
         received += piece.length;
-        if (wanted === Infinity) {
+        if (begin === 0) {
           const whole = Buffer.concat(pieces);
           const end = whole.indexOf('\r\n\r\n');
           if (end < 0) return;
-          const length = /\r\ncontent-length: (\d+)/i.exec(whole.toString('latin1', 0, end));
-          if (length === null) return fail(new Error('an answer without content-length'));
+          const headers = whole.toString('latin1', 0, end);
+          const length = /\r\ncontent-length: (\d+)/i.exec(headers);
+          isChunked = /\r\ntransfer-encoding: chunked/i.test(headers);
+          if (length === null && !isChunked) return fail(new Error('an answer without a length'));
           begin = end + 4;
-          wanted = begin + Number(length[1]);
+          if (length !== null) wanted = begin + Number(length[1]);
         }
-        if (received < wanted) return;
-        over();
+        const tail = piece.length < 5 ? Buffer.concat(pieces.slice(-5)) : piece;
+        if (isChunked ? !tail.subarray(-5).equals(lastChunk) : received < wanted) return;
         const whole = Buffer.concat(pieces);
+        const bodies = isChunked ? chunksOf(whole, begin) : [whole.subarray(begin)];
+        if (bodies === undefined) return;
+        over();
         resolve({
           status: Number(whole.toString('latin1', 9, 12)),
-          text: whole.toString('utf8', begin),
+          get text() {
+            return Buffer.concat(bodies).toString();
+          },
         });
       };
       socket.on('data', hear).on('error', fail).on('close', ended);
@@ -106,4 +114,19 @@ class Connection {
   close(): void {
     this.#socket.destroy();
   }
+}
+
+const lastChunk = Buffer.from('0\r\n\r\n');
+
+/** The chunks of a body (RFC 9112, 7.1); undefined while the last one has not come. */
+function chunksOf(bytes: Buffer, begin: number): readonly Buffer[] | undefined {
+  const chunks: Buffer[] = [];
+  for (let at = begin; at < bytes.length;) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    if (size === 0) return chunks;
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + 2 + size + 2;
+  }
+  return undefined;
 }

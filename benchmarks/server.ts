@@ -23,11 +23,22 @@ export interface Answer {
   readonly status: string;
   readonly error_message: string | null;
   readonly total: number;
-  readonly data: readonly { readonly id: number }[];
+  readonly data: readonly {
+    readonly id: number;
+    readonly metadata: Readonly<Record<string, unknown>>;
+  }[];
   readonly results: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A server as `npm start` runs it, with a temporary data folder. */
+/** What a server starts with. */
+interface StartOptions {
+  /** A data folder, which stays after the end; without it, a temporary one. */
+  readonly data?: string;
+  /** Whether the first start imports the bundled example. */
+  readonly examples?: boolean;
+}
+
+/** A server as `npm start` runs it. */
 export interface BenchServer {
   readonly data: string;
   /** Origin of the server, such as `http://127.0.0.1:3000`. */
@@ -36,6 +47,8 @@ export interface BenchServer {
   readonly token: string;
   /** Process id of the API process. */
   apiPid(): number;
+  /** Process id of the worker process, a child of the API process; 0 before it has started. */
+  workerPid(): number;
   call(method: string, path: string, body?: object): Promise<Answer>;
   /** Uploads a file to the first user's vault; returns the object's id. */
   upload(file: string): Promise<number>;
@@ -50,7 +63,7 @@ export interface BenchServer {
   ): Promise<number>;
   /** Resolves when no task has waited or run for two seconds, that is, when background work has ended. */
   idle(): Promise<void>;
-  /** Peak of the summed memory of API and worker process since the last call, in MB. */
+  /** Peak of the summed memory of API and worker process since the last call, in MB. Sampling begins with the first call. */
   peakMb(): number;
   /** Processor time of API and worker process since their start, in seconds. */
   cpuSeconds(): number;
@@ -58,8 +71,11 @@ export interface BenchServer {
 }
 
 /** Starts a server and waits until it answers. */
-export async function startServer(): Promise<BenchServer> {
-  const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
+export async function startServer(options: StartOptions = {}): Promise<BenchServer> {
+  const data = options.data ?? mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
+  const discardData = (): void => {
+    if (options.data === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+  };
   const port = await freePort();
   const child = spawn(
     process.execPath,
@@ -71,13 +87,13 @@ export async function startServer(): Promise<BenchServer> {
         STRANDLAKE_DATA: data,
         STRANDLAKE_PORT: String(port),
         STRANDLAKE_TOKEN: token,
-        STRANDLAKE_EXAMPLES: 'off',
+        STRANDLAKE_EXAMPLES: options.examples === true ? 'on' : 'off',
       },
     },
   );
   const end = (): void => {
     child.kill('SIGTERM');
-    rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+    discardData();
   };
   const endBySignal = (): never => process.exit(130);
   // An interrupted benchmark leaves neither a server nor its data behind.
@@ -87,10 +103,11 @@ export async function startServer(): Promise<BenchServer> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   await answers(origin, headers, child).catch((error: unknown) => {
     child.kill('SIGKILL');
-    rmSync(data, { recursive: true, force: true });
+    discardData();
     throw error;
   });
-  const memory = watchMemory(child.pid ?? 0);
+  const apiPid = (): number => childrenOf(child.pid ?? 0)[0] ?? 0;
+  let memory: ReturnType<typeof watchMemory> | undefined;
 
   async function call(method: string, path: string, body?: object): Promise<Answer> {
     const response = await fetch(origin + path, {
@@ -111,7 +128,8 @@ export async function startServer(): Promise<BenchServer> {
     data,
     origin,
     token,
-    apiPid: () => descendants(child.pid ?? 0)[0] ?? 0,
+    apiPid,
+    workerPid: () => childrenOf(apiPid())[0] ?? 0,
     call,
     async upload(file) {
       const bytes = await openAsBlob(file); // a file may be larger than a buffer
@@ -167,16 +185,16 @@ export async function startServer(): Promise<BenchServer> {
         if (quiet < 3) await pause(1000);
       }
     },
-    peakMb: memory.peakMb,
+    peakMb: () => (memory ??= watchMemory(child.pid ?? 0)).peakMb(),
     cpuSeconds: () => sum(descendants(child.pid ?? 0).map(cpuOf)),
     async stop() {
-      memory.stop();
+      memory?.stop();
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
       process.removeListener('exit', end);
       for (const signal of ['SIGINT', 'SIGTERM'] as const)
         process.removeListener(signal, endBySignal);
-      rmSync(data, { recursive: true, force: true });
+      discardData();
     },
   };
 }
@@ -186,11 +204,10 @@ async function answers(
   headers: Readonly<Record<string, string>>,
   child: ChildProcess,
 ): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (const from = performance.now(); performance.now() - from < 60_000; await pause(10)) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
     const response = await fetch(`${origin}/v1/user`, { headers }).catch(() => undefined);
     if (response?.ok) return;
-    await pause(100);
   }
   throw new Error('the server does not answer');
 }
@@ -216,11 +233,14 @@ function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
 }
 
 function descendants(pid: number): number[] {
-  const children = readdirSync('/proc')
+  return childrenOf(pid).flatMap((child) => [child, ...descendants(child)]);
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => parentOf(Number(name)) === pid)
     .map(Number);
-  return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
 function parentOf(pid: number): number {
