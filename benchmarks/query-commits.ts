@@ -2,7 +2,6 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openConnections } from './connections.js';
 import { cache, generated } from './generate.js';
-import type { Numbers } from './query.js';
 import { seeded } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
@@ -15,9 +14,12 @@ const runs = 9;
 const bar = 1.5;
 
 /** `--commits`: compares a dataset of a thousand small commits with one commit of the same records, after merging has finished. */
-export async function measureCommits(numbers: Numbers, isQuick: boolean): Promise<string> {
-  const commits = numbers.number('commits', isQuick ? 40 : 1000);
-  const each = numbers.number('each', isQuick ? 100 : 1000);
+export async function measureCommits(
+  number: (name: string, usual: number) => number,
+  isQuick: boolean,
+): Promise<string> {
+  const commits = number('commits', isQuick ? 40 : 1000);
+  const each = number('each', isQuick ? 100 : 1000);
   const records = commits * each;
   const name = `query-${records}-${seed}.jsonl`;
   const whole = await generated(name, () => lines(0, records));

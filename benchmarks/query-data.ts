@@ -23,6 +23,8 @@ const words = middles.flatMap((middle) =>
 
 /** A word in about a fifth of the records. */
 export const commonWord = words[0]!;
+/** Another word of many records. */
+export const otherWord = words[1]!;
 /** A word in about thirty of a million records. */
 export const rareWord = words.at(-2)!;
 

@@ -44,12 +44,10 @@ const clickhouseTable = `CREATE TABLE t (
   INDEX by_word CLNDN TYPE text(tokenizer = 'splitByNonAlpha', preprocessor = lower(CLNDN))
 ) ENGINE = MergeTree ORDER BY (chromosome, "start")`;
 
-/** Both peers. Each has a table `t` with the same records. */
-export interface Peers {
-  readonly duckdb: QueryPeer;
-  readonly chdb: QueryPeer;
-  stop(): Promise<void>;
-}
+/** Columns with the strings of a record, those of lists included, without the reserved ones: what a word without a field is looked for in. */
+export const stringColumns: readonly { readonly name: string; readonly isList: boolean }[] = columns
+  .filter(([name, , type]) => !name.startsWith('_') && type.includes('String'))
+  .map(([name, , type]) => ({ name, isList: type.startsWith('Array') }));
 
 /** Versions of the peers. Throws when one is missing, so that a run fails before its long steps. */
 export function peerVersions(): Readonly<Record<string, string>> {
@@ -66,54 +64,45 @@ export function peerVersions(): Readonly<Record<string, string>> {
   return { DuckDB: duckdbVersion(), chdb: chdb.version };
 }
 
+/** The folder of the peers' tables of that many records. */
+export const tablesFolder = (records: number): string => resolve(cache, `query-${records}`);
+
+/** Starts DuckDB on its table `t`. */
+export function openDuckdb(records: number): Promise<QueryPeer> {
+  return startPeer('DuckDB', 'query-duckdb.js', [join(tablesFolder(records), 'peer.duckdb')]);
+}
+
+/** Starts ClickHouse on its table `t`. */
+export function openChdb(records: number): Promise<QueryPeer> {
+  const folder = join(tablesFolder(records), 'chdb');
+  return startPeer('chdb', 'query-chdb.js', [process.cwd(), folder]);
+}
+
 /**
- * Starts the peers. Their tables are made from the dataset's files once and kept in the cache. A file that is written last marks
- * them as complete; without it, as after an interrupted run, they are made again.
+ * Makes the peers' tables from the dataset's files, unless the cache has them. A file that is written last marks them as complete;
+ * without it, as after an interrupted run, they are made again.
  */
-export async function startPeers(
+export async function makeTables(
   source: string,
   records: number,
   segments: readonly string[],
-): Promise<Peers> {
+): Promise<void> {
   const versions = Object.values(peerVersions()).join(' ');
-  const folder = resolve(cache, `query-${records}`);
+  const folder = tablesFolder(records);
   const mark = join(folder, 'made');
   const wanted = JSON.stringify([source, versions, columns, clickhouseTable]);
-  const isMade = existsSync(mark) && readFileSync(mark, 'utf8') === wanted;
-  if (!isMade) rmSync(folder, { recursive: true, force: true });
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return;
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const flat = join(folder, 'flat.parquet');
-  const started: QueryPeer[] = [];
-  const stop = async (): Promise<void> => {
-    for (const peer of started) await peer.stop();
-  };
-  try {
-    const file = join(folder, 'peer.duckdb');
-    let duckdb = await startPeer('DuckDB', 'query-duckdb.js', [file]);
-    started.push(duckdb);
-    if (!isMade) {
-      await make(duckdb, duckdbStatements(segments, flat));
-      await duckdb.stop(); // a new process, whose peak memory is that of the queries alone
-      duckdb = await startPeer('DuckDB', 'query-duckdb.js', [file]);
-      started.push(duckdb);
-    }
-    const args = [process.cwd(), join(folder, 'chdb')];
-    let chdb = await startPeer('chdb', 'query-chdb.js', args);
-    started.push(chdb);
-    if (!isMade) {
-      await make(chdb, [clickhouseTable, `INSERT INTO t SELECT * FROM file('flat.parquet')`]);
-      await make(chdb, ['OPTIMIZE TABLE t FINAL']);
-      await chdb.stop();
-      chdb = await startPeer('chdb', 'query-chdb.js', args);
-      started.push(chdb);
-      rmSync(flat);
-      writeFileSync(mark, wanted);
-    }
-    return { duckdb, chdb, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  await make(await openDuckdb(records), duckdbStatements(segments, flat));
+  await make(await openChdb(records), [
+    clickhouseTable,
+    `INSERT INTO t SELECT * FROM file('flat.parquet')`,
+    'OPTIMIZE TABLE t FINAL',
+  ]);
+  rmSync(flat);
+  writeFileSync(mark, wanted);
 }
 
 function duckdbStatements(segments: readonly string[], flat: string): readonly string[] {
@@ -127,12 +116,17 @@ function duckdbStatements(segments: readonly string[], flat: string): readonly s
   ];
 }
 
+/** Runs the statements and ends the process, whose memory is not that of queries. */
 async function make(peer: QueryPeer, statements: readonly string[]): Promise<void> {
-  for (const sql of statements) {
-    const statement: PeerStatement = { sql, shape: 'values' };
-    const { ms } = await peer.run([statement]);
-    process.stderr.write(
-      `${peer.name}: ${sql.slice(0, 60).split('\n')[0]}… ${(ms / 1000).toFixed(1)} s\n`,
-    );
+  try {
+    for (const sql of statements) {
+      const statement: PeerStatement = { sql, shape: 'values' };
+      const { ms } = await peer.run([statement]);
+      process.stderr.write(
+        `${peer.name}: ${sql.slice(0, 60).split('\n')[0]}… ${(ms / 1000).toFixed(1)} s\n`,
+      );
+    }
+  } finally {
+    await peer.stop();
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openConnections } from './connections.js';
 import { questions } from './query-questions.js';
-import type { Numbers, Ready } from './query.js';
-import { residentMb } from './server.js';
+import type { QueryDataset } from './query-dataset.js';
+import { type BenchServer, residentMb, startServer } from './server.js';
 
 /** Requests of one period of load. */
 interface Load {
@@ -14,11 +14,29 @@ interface Load {
 
 /** `--throughput`: lookups of random variants over 1, 8 and 64 connections, then memory while all queries run for `--minutes`. */
 export async function measureThroughput(
-  ready: Ready,
-  numbers: Numbers,
+  dataset: QueryDataset,
+  number: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
-  const seconds = numbers.number('seconds', isQuick ? 1 : 20);
+  const server = await startServer({ data: dataset.data });
+  try {
+    return await measured({ ...dataset, server }, number, isQuick);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The dataset with a server on it. */
+interface Served extends QueryDataset {
+  readonly server: BenchServer;
+}
+
+async function measured(
+  ready: Served,
+  number: (name: string, usual: number) => number,
+  isQuick: boolean,
+): Promise<string> {
+  const seconds = number('seconds', isQuick ? 1 : 20);
   const lines = [
     `Variant lookups, ${ready.records.toLocaleString('en-US')} records, ${seconds} s each\n`,
     '| Connections | requests/s | p50 ms | p95 ms | p99 ms | errors |',
@@ -34,14 +52,14 @@ export async function measureThroughput(
     lines.push(`| ${connections} | ${rate} | ${shares.join(' | ')} | ${errors} |`);
     say(lines.at(-1)!);
   }
-  const minutes = numbers.number('minutes', isQuick ? 0.2 : 10);
+  const minutes = number('minutes', isQuick ? 0.2 : 10);
   if (minutes > 0) lines.push('', await memory(ready, minutes));
   return lines.join('\n');
 }
 
 /** Runs `count` clients for a time. Each sends one request after another. */
 async function load(
-  { server, path }: Ready,
+  { server, path }: Served,
   bodies: readonly string[],
   count: number,
   seconds: number,
@@ -71,7 +89,7 @@ async function load(
 }
 
 /** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
-async function memory(ready: Ready, minutes: number): Promise<string> {
+async function memory(ready: Served, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];

@@ -1,213 +1,112 @@
-import { type Connections, openConnections } from './connections.js';
+import { measureCold } from './query-cold.js';
 import { measureCommits } from './query-commits.js';
-import { targetFields, textVcfFile } from './query-data.js';
-import { type Question, type QueryAnswer, type Sample, questions } from './query-questions.js';
-import { type Peers, peerVersions, startPeers } from './query-tables.js';
+import { queryDataset } from './query-dataset.js';
+import { measureExport } from './query-export.js';
+import { firstPageLine } from './query-first-page.js';
+import { type SizeResult, growthLines } from './query-growth.js';
+import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
-import { segmentsOf } from './segments.js';
-import { type BenchServer, peakResidentMb, startServer } from './server.js';
-import { machine, median, writeResult } from './table.js';
+import { measureWarm } from './query-warm.js';
+import { lineOrFailure, machine, markdown, writeResult } from './table.js';
 
-const warmups = 2;
-const runs = 9;
-/**
- * Number of times that every query runs on all three engines before the first is timed. V8 compiles hot code only after dozens of
- * requests: a variant lookup takes 2.4 ms after five requests and 0.5 ms after a hundred.
- */
-const passes = 20;
+/** Numbers of records; the second is more than the cache of columns holds. */
+const sizes = [5_000_000, 50_000_000];
+const quickSizes = [20_000];
 
-/** Numbers of the command line, such as `--records=200000` or `--seconds=20`. */
-export interface Numbers {
-  number(name: string, usual: number): number;
-}
+/** The parts of the comparison, which a flag of their name selects. */
+const parts = ['warm', 'cold', 'export', 'start'] as const;
+type Part = (typeof parts)[number];
 
 /**
- * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on 5
- * and 20 million records. `--throughput` and `--commits` are other measurements on the same data; `--all` runs all three.
+ * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on
+ * engines in use and on engines just opened. `--throughput` and `--commits` are other measurements; `--all` runs all three.
  */
 export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const versions = peerVersions();
-  const numbers = numbersOf(flags);
   const isQuick = flags.has('--quick');
-  const sizes = flags.has('--quick') ? [20_000] : [5_000_000, 20_000_000];
-  const given = numbers.number('records', 0);
+  const given = numbersOf(flags, 'records');
+  const chosen = given.length > 0 ? given : isQuick ? quickSizes : sizes;
+  const isFresh = flags.has('--import');
   const isAll = flags.has('--all');
   const isOther = flags.has('--throughput') || flags.has('--commits');
+  const selected = parts.filter((part) => flags.has(`--${part}`));
+  const number = (name: string, usual: number): number => numbersOf(flags, name)[0] ?? usual;
   const write = (name: string, text: string): void => {
-    process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult(name, text);
   };
   if (isAll || !isOther) {
-    const tables: string[] = [];
-    for (const records of given > 0 ? [given] : sizes) {
-      tables.push(await withData(records, compare));
-      // Written after each size, so that an interrupted run leaves its results.
-      write('query', `${tables.join('\n\n')}\n\n${machine(versions)}`);
-    }
+    const wanted = new Set(selected.length > 0 ? selected : parts);
+    // Written after each table, so that an interrupted run leaves its results. A part of the tables does not replace all of them.
+    await compare(chosen, wanted, isFresh, (text) => {
+      if (selected.length === 0) write('query', `${text}\n\n${machine(versions)}`);
+    });
   }
+  const { DuckDB = '' } = versions;
+  const other = (name: string, table: string): void => {
+    const text = `${table}\n\n${machine({ DuckDB })}`;
+    process.stdout.write(`${text}\n`);
+    write(name, text);
+  };
   if (isAll || flags.has('--throughput')) {
-    const table = await withData(given > 0 ? given : sizes[0]!, (ready) =>
-      measureThroughput(ready, numbers, isQuick),
+    const dataset = await queryDataset(chosen[0]!, isFresh && !isAll);
+    other('query-throughput', await measureThroughput(dataset, number, isQuick));
+  }
+  if (isAll || flags.has('--commits'))
+    other('query-commits', await measureCommits(number, isQuick));
+}
+
+/** Prints the tables of all sizes; `write` gets all that there are after each new one. */
+async function compare(
+  sizesToCompare: readonly number[],
+  wanted: ReadonlySet<Part>,
+  isFresh: boolean,
+  write: (text: string) => void,
+): Promise<void> {
+  const tables: string[] = [];
+  const add = (table: string): void => {
+    process.stdout.write(`${table}\n\n`);
+    tables.push(table);
+    write(tables.join('\n\n'));
+  };
+  const results: SizeResult[] = [];
+  for (const records of sizesToCompare) {
+    const size = `${records.toLocaleString('en-US')} records`;
+    const dataset = await queryDataset(records, isFresh);
+    const warm = wanted.has('warm') ? await measureWarm(dataset) : undefined;
+    if (warm) add(warm.questions.lines.join('\n'));
+    const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
+    if (cold) add(cold.lines.join('\n'));
+    const others = [
+      ...(warm?.words ?? []),
+      ...(wanted.has('export')
+        ? [await lineOrFailure('CSV export of all records', () => measureExport(dataset))]
+        : []),
+    ];
+    if (others.length > 0) add(`**${size}, words and export**\n\n${markdown(others)}`);
+    const none = new Map<string, number>();
+    results.push({ dataset, warm: warm?.questions.times ?? none, cold: cold?.times ?? none });
+  }
+  const [small, ...larger] = results;
+  for (const large of larger) {
+    const [of, than] = [large, small!].map(({ dataset }) =>
+      dataset.records.toLocaleString('en-US'),
     );
-    write('query-throughput', `${table}\n\n${machine({ DuckDB: versions['DuckDB']! })}`);
+    add(`**${of} records against ${than}**\n\n${markdown(growthLines(large, small!))}`);
   }
-  if (isAll || flags.has('--commits')) {
-    const table = await measureCommits(numbers, isQuick);
-    write('query-commits', `${table}\n\n${machine({ DuckDB: versions['DuckDB']! })}`);
-  }
-}
-
-/** A server with the dataset, the peers, and values to ask for. */
-export interface Ready {
-  readonly records: number;
-  readonly server: BenchServer;
-  readonly path: string;
-  readonly peers: Peers;
-  readonly sample: Sample;
-}
-
-async function withData(
-  records: number,
-  measure: (ready: Ready) => Promise<string>,
-): Promise<string> {
-  const file = await textVcfFile(records);
-  const server = await startServer();
-  try {
-    const objectId = await server.upload(file);
-    const datasetId = await server.newDataset(`query-${records}`);
-    const more = { target_fields: targetFields };
-    // The generated names of conditions are one text each, not ClinVar's lists.
-    const readerParams = { known_sources: false };
-    const seconds = await server.import(datasetId, objectId, records, readerParams, more);
-    say(`Strandlake imported ${shown(records)} records in ${seconds.toFixed(1)} s`);
-    await server.idle();
-    const peers = await startPeers(file, records, segmentsOf(server.data, datasetId));
-    try {
-      const path = `/v2/datasets/${datasetId}/data`;
-      return await measure({ records, server, path, peers, sample: await sampleOf(peers) });
-    } finally {
-      await peers.stop();
-    }
-  } finally {
-    await server.stop();
+  if (wanted.has('start')) {
+    const line = await lineOrFailure('first page of the bundled ClinVar', firstPageLine);
+    add(`**After a start**\n\n${markdown([line])}`);
   }
 }
 
-async function compare({ records, server, path, peers, sample }: Ready): Promise<string> {
-  const connections = openConnections(server.origin, server.token, 1);
-  const lines = [
-    `**${shown(records)} records**\n`,
-    '| Question | Strandlake ms | DuckDB ms | chdb ms | Ratio to the better | Limit | |',
-    '|---|---|---|---|---|---|---|',
-  ];
-  const all = questions(sample);
-  for (let pass = 0; pass < passes; pass++) {
-    for (const { request, duckdb, chdb } of all) {
-      await connections.post(path, JSON.stringify(request));
-      await peers.duckdb.run(duckdb);
-      await peers.chdb.run(chdb);
-    }
-  }
-  for (const question of all) {
-    lines.push(`| ${question.name} | ${await lineOf(question, path, connections, peers)} |`);
-    say(lines.at(-1)!);
-  }
-  connections.close();
-  const memory = [server.apiPid(), peers.duckdb.pid, peers.chdb.pid].map(peakResidentMb);
-  lines.push(
-    `| peak memory of the process, MB | ${memory.map((mb) => mb.toFixed(0)).join(' | ')} | - | - | |`,
-  );
-  return lines.join('\n');
-}
-
-/** Cells of one query. A query that fails, or whose answers differ, is reported as failed and does not end the run. */
-async function lineOf(
-  question: Question,
-  path: string,
-  connections: Connections,
-  peers: Peers,
-): Promise<string> {
-  try {
-    const times = await timed(question, path, connections, peers);
-    const [ours, duckdb, chdb] = times;
-    const ratio = ours / Math.min(duckdb, chdb);
-    const kept = ratio <= question.bar ? 'kept' : 'missed';
-    return [...times.map((ms) => ms.toFixed(1)), ratio.toFixed(2), question.bar, kept].join(' | ');
-  } catch (error) {
-    process.exitCode = 1;
-    say(String(error));
-    return `- | - | - | - | ${question.bar} | failed`;
-  }
-}
-
-/** Median times of all three engines in milliseconds, measured in turn. */
-async function timed(
-  { name, request, duckdb, chdb, ours, theirs }: Question,
-  path: string,
-  connections: Connections,
-  peers: Peers,
-): Promise<readonly [number, number, number]> {
-  const body = JSON.stringify(request);
-  const times: [number[], number[], number[]] = [[], [], []];
-  for (let run = -warmups; run < runs; run++) {
-    const from = performance.now();
-    const { status, text } = await connections.post(path, body);
-    const ms = performance.now() - from;
-    if (status !== 200) throw new Error(`${name}: ${status} ${text.slice(0, 500)}`);
-    const answers = [await peers.duckdb.run(duckdb), await peers.chdb.run(chdb)] as const;
-    if (run < 0) continue;
-    for (const [i, one] of [ms, answers[0].ms, answers[1].ms].entries()) times[i]!.push(one);
-    if (run > 0) continue;
-    const answer = JSON.parse(text) as QueryAnswer;
-    for (const [i, { rows }] of answers.entries()) {
-      const peer = [peers.duckdb, peers.chdb][i]!.name;
-      agree(`${name}: total`, peer, answer.total, Number(rows.at(-1)?.[0]?.[0]));
-      if (ours && theirs) agree(name, peer, ours(answer), theirs(rows[0]!));
-    }
-  }
-  return [median(times[0]), median(times[1]), median(times[2])];
-}
-
-function agree(what: string, peer: string, ours: unknown, theirs: unknown): void {
-  const [a, b] = [JSON.stringify(ours), JSON.stringify(theirs)];
-  if (a === b) return;
-  throw new Error(`${what}: ours is ${a.slice(0, 400)}, that of ${peer} ${b.slice(0, 400)}`);
-}
-
-async function sampleOf(peers: Peers): Promise<Sample> {
-  const one = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
-    (await peers.duckdb.run([{ sql, shape: 'values' }])).rows[0]!;
-  const [middle = []] = await one(
-    `SELECT variant, chromosome, "start", GENE, row_id FROM t WHERE row_id IS NOT NULL
-      LIMIT 1 OFFSET (SELECT count(row_id) // 2 FROM t)`,
-  );
-  const [variant, chromosome, start, gene, rowId] = middle.map(String);
-  const variants = await one('SELECT variant FROM t ORDER BY hash(variant) LIMIT 10000');
-  return {
-    variant: variant!,
-    chromosome: chromosome!,
-    start: Number(start),
-    gene: gene!,
-    rowId: rowId!,
-    variants: variants.map(([each]) => String(each)),
-  };
-}
-
-function numbersOf(flags: ReadonlySet<string>): Numbers {
-  return {
-    number(name, usual) {
-      const flag = [...flags].find((one) => one.startsWith(`--${name}=`));
-      const value = flag === undefined ? usual : Number(flag.slice(name.length + 3));
-      if (!(value >= 0)) throw new Error(`--${name} wants a number, as in --${name}=${usual}`);
-      return value;
-    },
-  };
-}
-
-function shown(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
-function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+/** The numbers of a flag of the command line, such as `--records=200000` or `--records=20000,200000`; none without it. */
+function numbersOf(flags: ReadonlySet<string>, name: string): readonly number[] {
+  const flag = [...flags].find((one) => one.startsWith(`--${name}=`));
+  const values = flag?.slice(name.length + 3).split(',') ?? [];
+  return values.map((text) => {
+    const value = Number(text);
+    if (text === '' || !(value >= 0))
+      throw new Error(`--${name} wants a number, as in --${name}=10`);
+    return value;
+  });
 }

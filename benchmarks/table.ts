@@ -27,6 +27,17 @@ export function markdown(lines: readonly Line[]): string {
   return [...head, ...rows].join('\n');
 }
 
+/** Measures a row. One that fails is reported as failed and does not end the run. */
+export async function lineOrFailure(question: string, measure: () => Promise<Line>): Promise<Line> {
+  try {
+    return await measure();
+  } catch (error) {
+    process.exitCode = 1;
+    process.stderr.write(`${question}: ${String(error)}\n`);
+    return { question, ours: 'failed', peer: '-', ratio: null, limit: null };
+  }
+}
+
 /** Date, machine and versions in one line. */
 export function machine(versions: Readonly<Record<string, string>>): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);

@@ -19,7 +19,7 @@ session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 serve(({ sql, shape }) => {
   const format = shape === 'records' ? 'JSONEachRow' : 'JSONCompactEachRow';
   const text = session.query(sql, format);
-  if (shape === 'records') return Promise.resolve(() => [[text.length]]);
   const lines = (): string[] => text.split('\n').filter((line) => line !== '');
+  if (shape === 'records') return Promise.resolve(() => [[text.length, lines().length]]);
   return Promise.resolve(() => lines().map((line) => JSON.parse(line) as unknown[]));
 });

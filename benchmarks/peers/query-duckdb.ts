@@ -10,9 +10,7 @@ serve(async ({ sql, shape }) => {
   const text = shape === 'records' ? `SELECT CAST(to_json(r) AS VARCHAR) FROM (${sql}) AS r` : sql;
   const reader = await connection.runAndReadAll(text);
   if (shape === 'values') return () => reader.getRowsJson();
-  const { length } = reader
-    .getRows()
-    .map(([record]) => record as string)
-    .join('\n');
-  return () => [[length]];
+  const lines = reader.getRows().map(([record]) => record as string);
+  const { length } = lines.join('\n');
+  return () => [[length, lines.length]];
 });

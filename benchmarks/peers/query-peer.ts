@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A statement for a peer. Its rows are returned as JSON records, like a page, or as plain values. */
+/** A statement for a peer. Its rows become JSON records, like a page, of which length and number are returned, or are returned as values. */
 export interface PeerStatement {
   readonly sql: string;
   readonly shape: 'records' | 'values';

@@ -1,0 +1,59 @@
+import { createReadStream, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { QueryDataset } from './query-dataset.js';
+import { type ComparedEngine, agree, comparedEngines } from './query-engines.js';
+import { type Question, questions } from './query-questions.js';
+import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
+import { tablesFolder } from './query-tables.js';
+import { median } from './table.js';
+
+const starts = 3;
+/** Highest allowed ratio to the better peer. */
+const bar = 2;
+
+/** Measures the first answer of each engine after its start: every question is the only one of a process. */
+export async function measureCold(dataset: QueryDataset): Promise<QuestionTable> {
+  const engines = comparedEngines(dataset);
+  const segments = join(dataset.data, 'datasets');
+  for (const folder of [segments, tablesFolder(dataset.records)]) await readThrough(folder);
+  const title = `${dataset.records.toLocaleString('en-US')} records, cold`;
+  return questionTable(
+    title,
+    questions(dataset.sample),
+    () => bar,
+    (question) => firstAnswers(question, engines),
+  );
+}
+
+/** Medians over a few starts, in which the engines take turns. */
+async function firstAnswers(
+  question: Question,
+  engines: readonly ComparedEngine[],
+): Promise<EngineTimes> {
+  const times = engines.map((): number[] => []);
+  for (let start = 0; start < starts; start++) {
+    const answers = [];
+    for (const [i, engine] of engines.entries()) {
+      if (!engine.answers(question)) continue;
+      const opened = await engine.open();
+      try {
+        const answer = await opened.ask(question);
+        times[i]!.push(answer.ms);
+        answers.push(answer);
+        if (start === 0) agree(question, answers[0]!, engine.name, answer);
+      } finally {
+        await opened.close();
+      }
+    }
+  }
+  return times.map((each) => (each.length === 0 ? null : median(each)));
+}
+
+/** Reads all files once, so that the system has their pages in memory, as far as it has room. */
+async function readThrough(folder: string): Promise<void> {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const bytes = createReadStream(join(entry.parentPath, entry.name), { highWaterMark: 1 << 20 });
+    for await (const _ of bytes); // the pages stay with the system
+  }
+}

@@ -1,0 +1,108 @@
+import { openConnections } from './connections.js';
+import type { PeerStatement, QueryPeer } from './peers/query-peer.js';
+import type { QueryDataset } from './query-dataset.js';
+import type { Question, QueryAnswer } from './query-questions.js';
+import { openChdb, openDuckdb } from './query-tables.js';
+import { startServer } from './server.js';
+
+/** What engines must agree on: the total, and what the question compares besides. */
+interface Facts {
+  readonly total: number;
+  readonly value: unknown;
+}
+
+/** The answer of an engine. */
+interface Answered {
+  /** Milliseconds: of the server, those of its client with HTTP; of a peer, measured in its process. */
+  readonly ms: number;
+  /** Parses the answer, which is not part of its time. */
+  facts(): Facts;
+}
+
+/** An engine with its data opened, in a process of its own. */
+export interface OpenedEngine {
+  readonly name: string;
+  /** The process that answers. */
+  readonly pid: number;
+  ask(question: Question): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+/** One of the compared engines. */
+export interface ComparedEngine {
+  readonly name: string;
+  /** Whether the engine is asked this question. */
+  answers(question: Question): boolean;
+  open(): Promise<OpenedEngine>;
+}
+
+/** Strandlake, and the peers behind it. */
+export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[] {
+  const { records } = dataset;
+  return [
+    { name: 'Strandlake', answers: () => true, open: () => openStrandlake(dataset) },
+    comparedPeer('DuckDB', ({ duckdb }) => duckdb, () => openDuckdb(records)), // prettier-ignore
+    comparedPeer('chdb', ({ chdb }) => chdb, () => openChdb(records)), // prettier-ignore
+  ];
+}
+
+/** Throws when two engines found different things. */
+export function agree(question: Question, ours: Answered, peer: string, theirs: Answered): void {
+  const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
+  if (a === b) return;
+  const shown = [a, b].map((text) => text!.slice(0, 400));
+  throw new Error(`${question.name}: ours is ${shown[0]}, that of ${peer} ${shown[1]}`);
+}
+
+async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngine> {
+  const server = await startServer({ data });
+  const connections = openConnections(server.origin, server.token, 1);
+  return {
+    name: 'Strandlake',
+    pid: server.apiPid(),
+    async ask({ name, request, ours }) {
+      const body = JSON.stringify(request);
+      const from = performance.now();
+      const reply = await connections.post(path, body);
+      const ms = performance.now() - from;
+      if (reply.status !== 200)
+        throw new Error(`${name}: ${reply.status} ${reply.text.slice(0, 500)}`);
+      const facts = (): Facts => {
+        const answer = JSON.parse(reply.text) as QueryAnswer;
+        return { total: answer.total, value: ours?.(answer) };
+      };
+      return { ms, facts };
+    },
+    async close() {
+      connections.close();
+      await server.stop();
+    },
+  };
+}
+
+function comparedPeer(
+  name: string,
+  statementsOf: (question: Question) => readonly PeerStatement[] | undefined,
+  start: () => Promise<QueryPeer>,
+): ComparedEngine {
+  return {
+    name,
+    answers: (question) => statementsOf(question) !== undefined,
+    async open() {
+      const peer = await start();
+      return {
+        name,
+        pid: peer.pid,
+        async ask(question) {
+          const { ms, rows } = await peer.run(statementsOf(question) ?? []);
+          const facts = (): Facts => ({
+            total: Number(rows.at(-1)?.[0]?.[0]),
+            value: question.theirs?.(rows[0]!),
+          });
+          return { ms, facts };
+        },
+        close: () => peer.stop(),
+      };
+    },
+  };
+}

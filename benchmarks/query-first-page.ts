@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openConnections } from './connections.js';
+import type { QueryAnswer } from './query-questions.js';
+import { type BenchServer, startServer } from './server.js';
+import { type Line, median } from './table.js';
+
+const starts = 3;
+const limitMs = 100;
+
+/** Measures the first page of the bundled dataset, the first question to a server that has just started. */
+export async function firstPageLine(): Promise<Line> {
+  const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
+  try {
+    const datasetId = await importExample(data);
+    const times: number[] = [];
+    let total = 0;
+    for (let start = 0; start < starts; start++) {
+      const server = await startServer({ data });
+      const connections = openConnections(server.origin, server.token, 1);
+      try {
+        const from = performance.now();
+        const { status, text } = await connections.post(`/v2/datasets/${datasetId}/data`, '{}');
+        times.push(performance.now() - from);
+        if (status !== 200) throw new Error(`first page: ${status} ${text.slice(0, 500)}`);
+        const answer = JSON.parse(text) as QueryAnswer;
+        if (answer.results.length !== 100) throw new Error('the first page is incomplete');
+        total = answer.total;
+      } finally {
+        connections.close();
+        await server.stop();
+      }
+    }
+    const ms = median(times);
+    return {
+      question: `first page of the bundled ClinVar after a start, ${total.toLocaleString('en-US')} records`,
+      ours: `${ms.toFixed(1)} ms`,
+      peer: `allowed ${limitMs} ms`,
+      ratio: ms / limitMs,
+      limit: 1,
+    };
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+/** Lets the first start import the example, as `npm start` does. */
+async function importExample(data: string): Promise<number> {
+  const server = await startServer({ data, examples: true });
+  try {
+    const vault = await importedVault(server);
+    await server.idle();
+    const objects = await server.call('GET', `/v2/objects?vault_id=${vault}&object_type=dataset`);
+    const [dataset] = objects.data;
+    if (dataset === undefined) throw new Error('the bundled example is not there');
+    return dataset.id;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The vault of the example, once its metadata says that the example is imported. */
+async function importedVault(server: BenchServer): Promise<number> {
+  for (const from = performance.now(); performance.now() - from < 120_000; await pause(200)) {
+    const vaults = await server.call('GET', '/v2/vaults?name=examples');
+    const [vault] = vaults.data.filter(({ metadata }) => metadata['example'] === 'imported');
+    if (vault !== undefined) return vault.id;
+  }
+  throw new Error('the bundled example was not imported');
+}
