@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { openCatalog } from '../engine/catalog/catalog.js';
 import { openMemoryExecutor } from '../engine/query/memory/memory-executor.js';
 import type { Config } from '../engine/core/config.js';
@@ -27,6 +28,9 @@ const spillMb = 16_384;
 /** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
 const connections = 8;
 
+/** The first pages of the datasets used last are read before the server listens, for this long at most. */
+const longestWarmingMs = 1_000;
+
 /** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
 async function serve(config: Config): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
@@ -34,6 +38,12 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
   try {
+    const { threads, queryCacheMb: cacheMb } = config;
+    const report = (message: string): void => stderrSink(logLine('columns', { message }));
+    const memory = cacheMb > 0 ? openMemoryExecutor({ threads, cacheMb, report }) : undefined;
+    closers.push(async () => memory?.close());
+    // The threads load their modules while this one opens everything else.
+    const started = memory?.start().catch((error: unknown) => report(`the threads of queries did not start: ${String(error)}`)); // prettier-ignore
     const data = await openDataFolder(config.data);
     const signingKey = await openSigningKey(data);
     const catalog = await openCatalog(data.catalog);
@@ -41,8 +51,6 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const store = openStore(data);
     const quarantine = await QueryQuarantine.open(data, connections);
     closers.push(async () => quarantine.close());
-    const { threads, queryCacheMb: cacheMb } = config;
-    const report = (message: string): void => stderrSink(logLine('columns', { message }));
     const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
       stderrSink(
         logLine('plan', {
@@ -57,7 +65,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
       ...(config.log === 'debug' && { trace }),
       quarantine,
       hot,
-      ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
+      ...(memory && { memory }),
       connections,
       dataFolder: data.root,
       otherFolders: [data.fileTables],
@@ -74,16 +82,18 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const app = await createApp(context);
     closers.push(() => app.close());
     await scheduler.start();
-    const { port } = await app.listen(config.port, config.host);
-    process.send?.({ type: 'listening', port });
+    await started;
     const warming = new AbortController();
     const warmed = warm(context, hot.list, warming.signal, report);
     const saveHotColumns = keepHotColumns(data, hot);
     closers.push(async () => {
       warming.abort();
-      await warmed;
+      await warmed.columns;
       await saveHotColumns();
     });
+    await Promise.race([warmed.pages, pause(longestWarmingMs, undefined, { ref: false })]);
+    const { port } = await app.listen(config.port, config.host);
+    process.send?.({ type: 'listening', port });
     return close;
   } catch (error) {
     await close();

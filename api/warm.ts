@@ -22,30 +22,45 @@ interface Warming {
   readonly queryEngine: QueryEngine;
 }
 
-/** Warms the datasets one after the other, or without any the newest dataset; `report` takes what went wrong. */
-export async function warm(
+/**
+ * Warms the datasets, or without any the newest dataset: `pages` resolves when their first pages have been read, `columns` when their columns
+ * have been loaded, too. `report` takes what went wrong.
+ */
+export function warm(
   { catalog, store, queryEngine }: Warming,
   hot: readonly HotDataset[],
   signal: AbortSignal,
   report: (message: string) => void,
-): Promise<void> {
-  const existing = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
-  const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
-  for (const { dataset, fields: names } of hot.length > 0 ? hot : newest) {
-    if (signal.aborted) return;
-    if (!existing.has(dataset)) continue;
-    try {
+): { readonly pages: Promise<void>; readonly columns: Promise<void> } {
+  const each = async (work: (dataset: HotDataset) => Promise<void>): Promise<void> => {
+    const existing = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
+    const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
+    for (const one of hot.length > 0 ? hot : newest) {
+      if (signal.aborted) return;
+      if (!existing.has(one.dataset)) continue;
+      try {
+        await work(one);
+      } catch (error) {
+        const isExpected =
+          error instanceof AppError && ['canceled', 'not-found'].includes(error.code);
+        if (!isExpected) report(`dataset ${one.dataset} was not warmed: ${String(error)}`);
+      }
+    }
+  };
+  const pages = each(async ({ dataset }) => {
+    const { snapshot, fields } = await visibleData(catalog, store, dataset);
+    await runQuery(queryEngine, snapshot, fields, parseQuery({ limit: 100 }, fields), { signal });
+  });
+  const columns = async (): Promise<void> => {
+    await pages;
+    await each(async ({ dataset, fields: names }) => {
       const { snapshot, fields } = await visibleData(catalog, store, dataset);
       const index = indexFields(fields);
-      await runQuery(queryEngine, snapshot, fields, parseQuery({ limit: 100 }, fields), { signal });
-      const columns = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
-      await queryEngine.memory?.warm(snapshot, columns, { signal, timeoutMs: warmingMs });
-    } catch (error) {
-      const isExpected =
-        error instanceof AppError && ['canceled', 'not-found'].includes(error.code);
-      if (!isExpected) report(`dataset ${dataset} was not warmed: ${String(error)}`);
-    }
-  }
+      const refs = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
+      await queryEngine.memory?.warm(snapshot, refs, { signal, timeoutMs: warmingMs });
+    });
+  };
+  return { pages, columns: columns() };
 }
 
 /** Loading the columns of one dataset takes at most this long. */

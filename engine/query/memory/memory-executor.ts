@@ -63,6 +63,8 @@ export interface MemoryExecutor extends Executor {
     projection: readonly Projected[],
     options: RunOptions,
   ): Promise<readonly string[] | Unsupported>;
+  /** Starts the threads and resolves when they answer; without this, they start with the first query. */
+  start(): Promise<void>;
   /** Loads the columns of these fields while nothing else is to do, as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   close(): Promise<void>;
@@ -74,7 +76,7 @@ export interface MemoryExecutor extends Executor {
  */
 const nearRows = 2_000;
 
-/** Opens the executor. Threads start with the first question. */
+/** Opens the executor. */
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
   const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
@@ -91,6 +93,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
     records: (snapshot, rows, projection, options) =>
       namingDataset(snapshot, () => recordsOfShards(shards, snapshot, rows, projection, options)),
+    start: () => shards.start(),
     async warm(snapshot, fields, options) {
       const { key, shardOf } = await shards.know(snapshot);
       const query = { snapshot: key, fields };

@@ -77,8 +77,9 @@ export class Shard {
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
+    const missed = { inARow: 0 };
     for (const [i, segment] of segments.entries()) {
-      const ofPages = paged && this.#matchPages(snapshot, segment, paged, match!);
+      const ofPages = paged && this.#matchPages(snapshot, segment, paged, missed, match!);
       if (ofPages?.found === 'none') {
         counts[2 * i] = segment.number;
         access[ofPages.by]++;
@@ -185,6 +186,7 @@ export class Shard {
     snapshot: ShardSnapshot,
     segment: ShardSegment,
     paged: PageQuery,
+    missed: { inARow: number },
     match: Matcher,
   ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
@@ -193,7 +195,10 @@ export class Shard {
     const { areVariantsPlaced } = segment;
     const groups = groupsToRead(file, paged, cache.filter, areVariantsPlaced);
     if (groups.length === 0) return { found: 'none', by: 'filters' };
+    // Where the pages of some segments say nothing, those of the others will not, either.
+    if (missed.inARow === mostMisses) return undefined;
     const pages = pagesToRead(file, paged, groups, areVariantsPlaced);
+    missed.inARow = pages === undefined ? missed.inARow + 1 : 0;
     const found = pages && matchPages(pages, match, cache.column);
     return found && { found, by: 'pages' };
   }
@@ -258,6 +263,9 @@ function rowsIn({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
   if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
   return Array.from({ length: rows.length / 2 }, (_, i) => [rows[2 * i]!, rows[2 * i + 1]!]);
 }
+
+/** After as many segments in a row of which too many pages may match, a query no longer looks at the pages of the others. */
+const mostMisses = 4;
 
 /** Number of records between two yields. */
 const recordsAtOnce = 2_000;

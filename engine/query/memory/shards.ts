@@ -34,7 +34,7 @@ export interface KnownSnapshot {
   readonly shardOf: Uint16Array;
 }
 
-/** All shards: assigns each segment to one of them, and sends them requests. Threads start with the first snapshot. */
+/** All shards: assigns each segment to one of them, and sends them requests. */
 export class Shards {
   readonly #open: () => Promise<readonly ShardThread[]>;
   readonly #report: (message: string) => void;
@@ -67,10 +67,16 @@ export class Shards {
     this.#open = () => Promise.all(this.#rows.map(() => open(events)));
   }
 
+  /** Starts the threads; resolves when they answer. Otherwise they start with the first snapshot. */
+  async start(): Promise<void> {
+    this.#threads = await (this.#opening ??= this.#open());
+    const nothing: ToShard = { kind: 'forget', snapshot: 0 };
+    await Promise.all(this.#threads.map((thread) => thread.run(nothing)));
+  }
+
   /** Makes a snapshot known to the shards. */
   async know(snapshot: Snapshot): Promise<KnownSnapshot> {
-    this.#opening ??= this.#open();
-    this.#threads = await this.#opening;
+    this.#threads = await (this.#opening ??= this.#open());
     const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}`;
     const earlier = this.#known.get(name);
     if (earlier !== undefined) return earlier;
@@ -140,6 +146,7 @@ export class Shards {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     const threads = (await this.#opening) ?? [];
     await Promise.all(threads.map((thread) => thread.close()));
