@@ -95,7 +95,7 @@ export class ErrorsFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<ApiRequest>();
     const reply = host.switchToHttp().getResponse<ApiReply>();
     const answer = this.forUnknownMethod(error, request, reply) ?? answerTo(error);
-    if (answer.isBug) this.report(error, request);
+    if (answer.isBug) this.log(errorLine(error, request));
     if (reply.sent || reply.raw.headersSent) {
       reply.raw.destroy(); // part of an answer has been sent: abort it, so that it is not taken for complete
       return;
@@ -121,18 +121,17 @@ export class ErrorsFilter implements ExceptionFilter {
     const detail = `Method "${request.method}" not allowed.`;
     return { status: 405, body: { detail }, isBug: false };
   }
+}
 
-  private report(error: unknown, request: ApiRequest): void {
-    const known = error instanceof Error ? error : new Error(String(error));
-    const cause = known.cause instanceof Error ? known.cause.stack : undefined;
-    this.log(
-      logLine('error', {
-        request: request.id,
-        method: request.method,
-        url: withoutSecrets(request.url),
-        error: known.stack ?? known.message,
-        ...(cause !== undefined && { cause }),
-      }),
-    );
-  }
+/** The line of the log about an error of ours. */
+export function errorLine(error: unknown, request: ApiRequest): string {
+  const known = error instanceof Error ? error : new Error(String(error));
+  const cause = known.cause instanceof Error ? known.cause.stack : undefined;
+  return logLine('error', {
+    request: request.id,
+    method: request.method,
+    url: withoutSecrets(request.url),
+    error: known.stack ?? known.message,
+    ...(cause !== undefined && { cause }),
+  });
 }

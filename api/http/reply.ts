@@ -1,12 +1,23 @@
+import { Readable } from 'node:stream';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { stringifyJson } from '../../engine/core/json.js';
-import type { ApiReply } from './request.js';
+import { answerTo, errorLine } from './errors.filter.js';
+import type { LogSink } from './log.js';
+import type { ApiReply, ApiRequest } from './request.js';
 
 /** An answer that is already JSON text: the page of a query, assembled without parsing it. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
+  }
+}
+
+/** An answer whose bytes are made as they are sent. If making them fails, the connection is closed before the end of the answer. */
+export class ByteStream {
+  readonly pieces: AsyncIterable<Uint8Array>;
+  constructor(pieces: AsyncIterable<Uint8Array>) {
+    this.pieces = pieces;
   }
 }
 
@@ -22,16 +33,20 @@ const compressedTypes = /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arr
 export class JsonAdapter extends FastifyAdapter {
   /** Compresses answers to clients on this machine, too. */
   compressesLoopback = false;
+  /** Takes a line about a stream that fails. */
+  log: LogSink = () => undefined;
 
   override reply(reply: ApiReply, value: unknown, status?: number): ApiReply {
     if (reply.hasHeader('Content-Type')) {
       const type = String(reply.getHeader('Content-Type'));
+      if (value instanceof ByteStream) return this.#send(reply, value);
       const isPage = Buffer.isBuffer(value) && compressedTypes.test(type);
       if (!isPage) return super.reply(reply, value, status);
       return this.#send(reply, value);
     }
     if (status !== undefined) reply.code(status);
     reply.header('Content-Type', 'application/json');
+    if (value instanceof ByteStream) return this.#send(reply, value);
     const text =
       value instanceof JsonText ? value.text : stringifyJson(value, { nonFinite: 'null' });
     return this.#send(reply, Buffer.from(text)); // Fastify would add a charset to a string
@@ -41,11 +56,22 @@ export class JsonAdapter extends FastifyAdapter {
    * Choice: answers to clients on the same machine are not compressed, though these accept it, as most libraries do: without a network, a page
    * of 100 records takes half as long again with gzip.
    */
-  #send(reply: ApiReply, bytes: Buffer): ApiReply {
+  #send(reply: ApiReply, answer: Buffer | ByteStream): ApiReply {
+    const bytes = answer instanceof ByteStream ? this.#open(reply, answer) : answer;
     const isLocal = isLoopback(reply.request.socket.remoteAddress);
     if (isLocal && !this.compressesLoopback) return reply.send(bytes);
     reply.compress(bytes);
     return reply;
+  }
+
+  #open(reply: ApiReply, { pieces }: ByteStream): Readable {
+    const stream = Readable.from(pieces, { objectMode: false });
+    stream.on('error', (error) => {
+      // Where the client has left, there is no fault of ours.
+      const isFault = !reply.raw.destroyed && answerTo(error).isBug;
+      if (isFault) this.log(errorLine(error, reply.request as ApiRequest));
+    });
+    return stream;
   }
 }
 

@@ -46,6 +46,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     clientErrorHandler: answerMalformedRequest,
   });
   adapter.compressesLoopback = limits.compressesLoopback;
+  adapter.log = options.log;
   const fastify = adapter.getInstance<FastifyInstance>();
   installHooks(fastify, options);
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));

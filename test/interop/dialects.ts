@@ -6,7 +6,7 @@ import { parseJson } from '../../engine/core/json.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
-import { runCells, runQuery } from '../../engine/query/plan/query.js';
+import { runQuery, runTexts } from '../../engine/query/plan/query.js';
 import type { Dataset } from '../engine/query/dataset.js';
 import { asking, difference, store } from '../engine/query/property-check.js';
 import { randomMade } from '../engine/query/random-records.js';
@@ -127,7 +127,7 @@ async function compareGaps(tables: Tables, random: Random): Promise<void> {
   console.log(`    ${left} left out: refused, or a condition on an object as a whole`);
 }
 
-/** The page as the cells of a table. */
+/** The page as lines of cells. */
 async function compareCells(
   { duckdb, clickhouse }: Tables,
   { snapshot, fields }: Dataset,
@@ -135,8 +135,8 @@ async function compareCells(
   where: string,
 ): Promise<void> {
   const cells = async (engine: QueryEngine): Promise<unknown> => {
-    const page = await runCells(engine, snapshot, fields, request, 'csv');
-    return page.cells;
+    const page = await runTexts(engine, snapshot, fields, request, ',');
+    return page.results;
   };
   if (request.limit === 0) return;
   assert.deepEqual(await cells(clickhouse.engine), await cells(duckdb.engine), where);

@@ -1,12 +1,7 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
-import {
-  parseFileQuery,
-  parseOutput,
-  type OutputFormat,
-} from '../../../engine/query/request/request.js';
-import { delimitedCell } from '../../../engine/query/results/delimited.js';
-import { runCells } from '../../../engine/query/plan/query.js';
+import { parseFileQuery, parseOutput } from '../../../engine/query/request/request.js';
+import { runTexts } from '../../../engine/query/plan/query.js';
 import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
@@ -22,10 +17,10 @@ export async function fileAnswer(
   const format = parseOutput(body);
   return withTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
-    const shape = format === 'json' ? 'json' : 'csv';
+    const delimiter = delimiters[format];
     const { queryEngine } = context;
-    const page = await runCells(queryEngine, snapshot, fields, request, shape, { signal });
-    const results = page.cells.map((cells) => resultOf(cells, format));
+    const page = await runTexts(queryEngine, snapshot, fields, request, delimiter, { signal });
+    const results = delimiter ? page.results.map((line) => JSON.stringify(line)) : page.results;
     const explain = page.explain === undefined ? '' : `,"explain":${page.explain}`;
     return new JsonText(
       `{"object_id":${object.id},"results":[${results.join(',')}],"total":${page.total},` +
@@ -45,14 +40,7 @@ export function fileFields(
   );
 }
 
-const delimiters: Readonly<Record<OutputFormat, string>> = { json: '', csv: ',', tsv: '\t' };
-
-/** The JSON of one result. */
-function resultOf(cells: readonly (string | null)[], format: OutputFormat): string {
-  if (format === 'json') return cells[0]!;
-  const delimiter = delimiters[format];
-  return JSON.stringify(cells.map((cell) => delimitedCell(cell, false, delimiter)).join(delimiter));
-}
+const delimiters = { json: undefined, csv: ',', tsv: '\t' } as const;
 
 async function withTable<T>(
   { scheduler, catalog }: AppContext,

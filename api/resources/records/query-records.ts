@@ -5,17 +5,18 @@ import { invalid, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
   lookup,
-  runArrow,
   runFacets,
+  runPage,
   runQuery,
-  runTextPage,
+  streamQuery,
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
+import type { EncodedPage } from '../../../engine/query/results/answer.js';
 import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { requireAvailable } from '../../http/require-resource.js';
-import { JsonText } from '../../http/reply.js';
+import { ByteStream, JsonText } from '../../http/reply.js';
 
 /** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
 export async function queryAnswer(
@@ -24,31 +25,73 @@ export async function queryAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
+  const { head, results, tail } = await queryPage(context, dataset, body, signal, runQuery);
+  return new JsonText(head + results + tail);
+}
+
+/** The same; a page of many records is made as it is sent. */
+export async function streamedAnswer(
+  context: AppContext,
+  dataset: DatasetRow,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<JsonText | ByteStream> {
+  const { head, results, tail } = await queryPage(context, dataset, body, signal, streamQuery);
+  if (typeof results === 'string') return new JsonText(head + results + tail);
+  return new ByteStream(
+    (async function* () {
+      yield Buffer.from(head);
+      yield* results;
+      yield Buffer.from(tail);
+    })(),
+  );
+}
+
+/** The JSON text of an answer around its results. */
+interface AnswerParts<R> {
+  readonly head: string;
+  readonly results: R;
+  readonly tail: string;
+}
+
+async function queryPage<R>(
+  context: AppContext,
+  dataset: DatasetRow,
+  body: unknown,
+  signal: AbortSignal,
+  run: RunQuery<R>,
+): Promise<AnswerParts<R>> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
-  const { answer, next } = await queryPage(context, dataset, body, cursor, signal);
+  const { answer, next } = await answerFrom(context, dataset, body, cursor, signal, run);
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
-  return new JsonText(
-    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
-      `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},` +
-      `"results":${answer.results}${facets}${explain}${cursorPart}}`,
-  );
+  return {
+    head:
+      `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
+      `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},"results":`,
+    results: answer.results,
+    tail: `${facets}${explain}${cursorPart}}`,
+  };
 }
+
+/** `runQuery` or `streamQuery`. */
+type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer<R>>;
 
 /**
  * Runs a query; returns its answer and the cursor of the next page, null after the last page or without `cursor`. Facets
  * describe all pages and are computed with the first page only.
  */
-async function queryPage(
+async function answerFrom<R>(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   cursor: RequestedCursor,
   signal: AbortSignal,
-): Promise<{ readonly answer: QueryAnswer; readonly next: string | null }> {
+  run: RunQuery<R>,
+): Promise<{ readonly answer: QueryAnswer<R>; readonly next: string | null }> {
   if (cursor === null)
-    return { answer: await runDatasetQuery(context, dataset, body, signal), next: null };
+    return { answer: await onCurrentVersion(context, dataset, body, signal, run), next: null };
   const from = cursor === 'first' ? null : cursor;
   const { snapshot, fields } = await readableData(context, dataset, from?.version);
   const parsed = parseQuery(body, fields, await genesForQuery(body));
@@ -61,7 +104,7 @@ async function queryPage(
   };
   const request = { ...parsed, cursor: progress, ...(from && { facets: null }) };
   const answer = await unlessDeleted(context, dataset, () =>
-    runQuery(context.queryEngine, snapshot, fields, request, { signal }),
+    run(context.queryEngine, snapshot, fields, request, { signal }),
   );
   if (!answer.position) return { answer, next: null };
   const state = {
@@ -73,13 +116,6 @@ async function queryPage(
     seen: progress.seen + answer.count,
   };
   return { answer, next: writeCursor(state, context.signingKey) };
-}
-
-/** A page in another format than JSON; `total` and `offset` are those of the JSON answer. */
-export interface EncodedPage {
-  readonly bytes: Buffer;
-  readonly total: number;
-  readonly offset: number | null;
 }
 
 /** The formats of a page other than JSON, by media type (`Accept`). */
@@ -108,18 +144,9 @@ export async function pageAnswer(
       'explain',
       `The explanation is available in the JSON answer only, not in ${type}.`,
     );
-  const { queryEngine } = context;
-  const shape = pageTypes[type];
-  const page = await unlessDeleted(context, dataset, async () =>
-    shape === 'arrow'
-      ? runArrow(queryEngine, snapshot, fields, request, { signal })
-      : runTextPage(queryEngine, snapshot, fields, request, shape, { signal }),
+  return unlessDeleted(context, dataset, () =>
+    runPage(context.queryEngine, snapshot, fields, request, pageTypes[type], { signal }),
   );
-  const bytes =
-    typeof page.body === 'string'
-      ? Buffer.from(page.body)
-      : Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
-  return { bytes, total: page.total, offset: page.offset };
 }
 
 /** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). */
@@ -180,10 +207,20 @@ export async function runDatasetQuery(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
+  return onCurrentVersion(context, dataset, body, signal, runQuery);
+}
+
+async function onCurrentVersion<R>(
+  context: AppContext,
+  dataset: DatasetRow,
+  body: unknown,
+  signal: AbortSignal | undefined,
+  run: RunQuery<R>,
+): Promise<QueryAnswer<R>> {
   const { snapshot, fields } = await readableData(context, dataset);
   const request = parseQuery(body, fields, await genesForQuery(body));
   return unlessDeleted(context, dataset, () =>
-    runQuery(context.queryEngine, snapshot, fields, request, signal ? { signal } : {}),
+    run(context.queryEngine, snapshot, fields, request, { signal }),
   );
 }
 

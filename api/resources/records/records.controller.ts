@@ -7,8 +7,8 @@ import { Operation } from '../../http/operation.js';
 import { batchItem } from './record-schemas.js';
 import { recordOperations } from './records.operations.js';
 import { AppContext } from '../../http/app-context.js';
-import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from './query-records.js';
-import type { JsonText } from '../../http/reply.js';
+import { lookupAnswer, pageAnswer, pageTypes, streamedAnswer } from './query-records.js';
+import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
   abortOnDisconnect,
   type ApiReply,
@@ -44,15 +44,16 @@ export class RecordsController {
     @Headers('accept') accept: string | undefined,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
-  ): Promise<JsonText | Buffer> {
+  ): Promise<JsonText | ByteStream | Buffer> {
     const signal = abortOnDisconnect(request, reply);
     const type = requestedPageType(accept);
-    if (type === undefined) return queryAnswer(this.context, dataset, body, signal);
-    const { bytes, total, offset } = await pageAnswer(this.context, dataset, body, type, signal);
+    if (type === undefined) return streamedAnswer(this.context, dataset, body, signal);
+    const { body: page, total, offset } = await pageAnswer(this.context, dataset, body, type, signal); // prettier-ignore
     reply.header('Content-Type', type);
     reply.header('X-Total', String(total));
     if (offset !== null) reply.header('X-Next-Offset', String(offset));
-    return bytes;
+    if (!ArrayBuffer.isView(page)) return new ByteStream(page);
+    return Buffer.from(page.buffer, page.byteOffset, page.length);
   }
 
   @Operation(recordOperations.batch)

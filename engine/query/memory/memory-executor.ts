@@ -12,7 +12,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { namingDataset, timeSliceOf, type RunOptions } from '../plan/limits.js';
 import { and, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
-import type { Projected } from '../results/projection.js';
+import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates } from './top-rows.js';
@@ -56,13 +56,14 @@ export interface MemoryExecutor extends Executor {
     predicates: readonly Predicate[],
     options: RunOptions,
   ): Promise<readonly number[] | Unsupported>;
-  /** The JSON texts of records, in the order of `rows`. */
-  records(
+  /** Records of a page, in the order of `rows`; `isContinued` is true for all parts of a page but the first. */
+  records<F extends PageFormat>(
     snapshot: Snapshot,
     rows: readonly RowRef[],
-    projection: readonly Projected[],
+    layout: PageLayout<F>,
+    isContinued: boolean,
     options: RunOptions,
-  ): Promise<readonly string[] | Unsupported>;
+  ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads and resolves when they answer; without this, they start with the first query. */
   start(): Promise<void>;
   /** Loads the columns of these fields while nothing else is to do, as long as the cache has room. */
@@ -91,8 +92,10 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       namingDataset(snapshot, () => list(shards, snapshot, selection, sides, options)),
     counts: (snapshot, predicates, options) =>
       namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
-    records: (snapshot, rows, projection, options) =>
-      namingDataset(snapshot, () => recordsOfShards(shards, snapshot, rows, projection, options)),
+    records: (snapshot, rows, layout, isContinued, options) =>
+      namingDataset(snapshot, () =>
+        recordsOfShards(shards, snapshot, rows, layout, isContinued, options),
+      ),
     start: () => shards.start(),
     async warm(snapshot, fields, options) {
       const { key, shardOf } = await shards.know(snapshot);
@@ -179,11 +182,12 @@ async function select(
 function pageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,
-  { offset, limit, projection }: Selection,
+  { offset, limit, layout }: Selection,
 ): Pick<ShardQuery, 'page'> {
-  if (limit === 0 || projection === undefined) return {};
+  if (limit === 0 || layout === undefined) return {};
   if (segments.some((segment) => shardOf[segment] !== shardOf[segments[0]!])) return {};
-  return { page: { offset, limit, projection: shards.knowProjection(projection) } };
+  const projection = shards.knowProjection(layout.projection);
+  return { page: { offset, limit, projection, format: layout.format } };
 }
 
 /** The page in order of relevance; the scores have their weights. */

@@ -2,6 +2,7 @@ import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
 import type { SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
@@ -57,11 +58,17 @@ export interface ShardQuery {
   readonly page?: ShardPage;
 }
 
-/** The rows of a page among all matching rows in order, and the key of a projection that the shard was told. */
-export interface ShardPage {
+/** The rows of a page among all matching rows in order, and the layout of their records. */
+export interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
+}
+
+/** The layout of records (`PageLayout`). */
+export interface ShardLayout {
+  /** The key of a projection that the shard was told. */
   readonly projection: number;
+  readonly format: PageFormat;
 }
 
 /** Predicates whose matching records are counted in some segments of a snapshot. */
@@ -88,8 +95,8 @@ export interface ShardAnswer {
   readonly listed: readonly SegmentRows[];
   /** With `relevance`: the rows up to the end of the page, in order. */
   readonly ranked: readonly RankedRow[];
-  /** With `page`, unless the projection has been forgotten: the JSON texts of its records. */
-  readonly records?: readonly string[];
+  /** With `page`, unless the projection has been forgotten: its records. */
+  readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }
 
@@ -100,10 +107,13 @@ export interface ShardLoad {
   readonly fields: readonly FieldRef[];
 }
 
-/** Records of one segment to render. */
-export interface ShardRecords {
-  readonly segment: number;
-  readonly rows: readonly number[];
+/** Records of a page to make. */
+export interface ShardRecords extends ShardLayout {
+  readonly snapshot: number;
+  /** Pairs: the number of a segment, and the number of a row in it. */
+  readonly rows: Float64Array;
+  /** True for all parts of a page but the first: the cache counts what they ask for as one query. */
+  readonly isContinued: boolean;
 }
 
 /** To a shard. */
@@ -120,14 +130,7 @@ export type ToShard =
   | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
   | { readonly kind: 'count'; readonly id: number; readonly query: ShardCount }
   | { readonly kind: 'load'; readonly id: number; readonly query: ShardLoad }
-  | {
-      readonly kind: 'records';
-      readonly id: number;
-      readonly snapshot: number;
-      readonly records: readonly ShardRecords[];
-      /** The key of a projection that the shard was told. */
-      readonly projection: number;
-    }
+  | { readonly kind: 'records'; readonly id: number; readonly query: ShardRecords }
   | { readonly kind: 'cancel'; readonly id: number };
 
 /** From a shard. */
@@ -139,7 +142,7 @@ export type FromShard =
   | { readonly counts: Float64Array }
   /** The number of columns that are in memory now. */
   | { readonly loaded: number }
-  /** JSON texts, in the order in which the message lists the rows. */
-  | { readonly records: readonly string[] }
+  /** In the order of the rows. */
+  | { readonly records: PageRecords }
   /** The data, or a thread that was replaced, prevent the memory executor from answering. */
   | Unsupported;

@@ -52,11 +52,8 @@ export function serveShard(cacheBytes: number): {
           return inTurns(message.id, shard.count(message.query), (counts) => ({ counts }));
         case 'load':
           return inTurns(message.id, shard.load(message.query), (loaded) => ({ loaded }), true);
-        case 'records': {
-          const { id, snapshot, records: asked, projection } = message;
-          const work = shard.records(snapshot, asked, projection);
-          return inTurns(id, work, (records) => ({ records }));
-        }
+        case 'records':
+          return inTurns(message.id, shard.records(message.query), (records) => ({ records }));
       }
     },
     close: () => shard.close(),

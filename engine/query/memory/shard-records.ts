@@ -1,48 +1,62 @@
 import type { Snapshot } from '../../store/store.js';
 import type { RowRef } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
-import type { Projected } from '../results/projection.js';
+import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
+import { joinedRecords } from '../results/page-records.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Shards } from './shards.js';
 
-/** The JSON texts of records, in the order of `rows`, each made by the shard that caches its pages. */
-export async function recordsOfShards(
+/** Records in the order of `rows`, each made by the shard that caches its pages. */
+export async function recordsOfShards<F extends PageFormat>(
   shards: Shards,
   snapshot: Snapshot,
   rows: readonly RowRef[],
-  projection: readonly Projected[],
+  layout: PageLayout<F>,
+  isContinued: boolean,
   options: RunOptions,
-): Promise<readonly string[] | Unsupported> {
+): Promise<PageRecords<F> | Unsupported> {
   const { key, shardOf } = await shards.know(snapshot);
-  const projected = shards.knowProjection(projection);
-  /** Of each shard: the records of each segment, and where in the answer they go. */
-  const byShard = new Map<number, Map<number, { rows: number[]; at: number[] }>>();
-  for (const [at, [segment, row]] of rows.entries()) {
-    const shard = shardOf[segment]!;
-    const segments = byShard.get(shard) ?? new Map<number, { rows: number[]; at: number[] }>();
-    byShard.set(shard, segments);
-    const of = segments.get(segment) ?? { rows: [], at: [] };
-    segments.set(segment, of);
-    of.rows.push(row);
-    of.at.push(at);
-  }
-  const asked = [...byShard];
+  const projection = shards.knowProjection(layout.projection);
+  const asked = [...byShard(shardOf, rows)];
+  const { format } = layout;
   const answers = await shards.ask(
-    asked.map(([shard, segments]) => {
-      const list = [...segments].map(([segment, { rows }]) => ({ segment, rows }));
-      return [
-        shard,
-        { kind: 'records', snapshot: key, records: list, projection: projected },
-      ] as const;
+    asked.map(([shard, at]) => {
+      const query = { snapshot: key, rows: pairsAt(rows, at), projection, format, isContinued };
+      return [shard, { kind: 'records', query }] as const;
     }),
     options,
   );
   if (isUnsupported(answers)) return answers;
-  const texts: string[] = Array.from({ length: rows.length });
-  for (const [i, [, segments]] of asked.entries()) {
-    const { records: found } = answers[i] as { readonly records: readonly string[] };
-    const targets = [...segments.values()].flatMap(({ at }) => at);
-    for (const [j, at] of targets.entries()) texts[at] = found[j]!;
+  const parts = asked.map(([, at], i) => {
+    const { records } = answers[i] as { readonly records: PageRecords<F> };
+    return { records, at };
+  });
+  return joinedRecords(parts, layout);
+}
+
+/** The indices of the rows of each shard, segment by segment. */
+function byShard(
+  shardOf: Uint16Array,
+  rows: readonly RowRef[],
+): ReadonlyMap<number, readonly number[]> {
+  const bySegment = new Map<number, number[]>();
+  for (const [at, [segment]] of rows.entries()) {
+    const own = bySegment.get(segment);
+    if (own === undefined) bySegment.set(segment, [at]);
+    else own.push(at);
   }
-  return texts;
+  const found = new Map<number, number[]>();
+  for (const [segment, at] of bySegment) {
+    const shard = shardOf[segment]!;
+    const own = found.get(shard);
+    if (own === undefined) found.set(shard, at);
+    else own.push(...at);
+  }
+  return found;
+}
+
+function pairsAt(rows: readonly RowRef[], at: readonly number[]): Float64Array {
+  const pairs = new Float64Array(2 * at.length);
+  for (const [i, index] of at.entries()) pairs.set(rows[index]!, 2 * i);
+  return pairs;
 }

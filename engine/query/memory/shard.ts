@@ -1,4 +1,4 @@
-import type { SegmentRows } from '../plan/executor.js';
+import type { RowRef, SegmentRows } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
 import { isTermLeaf } from '../text/relevance.js';
@@ -19,13 +19,15 @@ import { TopRows } from './top-rows.js';
 import type {
   ShardAnswer,
   ShardCount,
+  ShardLayout,
   ShardLoad,
   ShardQuery,
   ShardRecords,
   ShardSegment,
   ShardSnapshot,
 } from './protocol.js';
-import { materialise, type RowRef } from '../results/materialise.js';
+import type { PageRecords } from '../results/page-format.js';
+import { pageRecords } from '../results/page-records.js';
 import { sendable, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
@@ -129,9 +131,12 @@ export class Shard {
       access,
     };
     if (query.page === undefined) return answer;
-    const { offset, limit, projection } = query.page;
-    const page = rowsIn(answer).slice(offset, offset + limit);
-    const records = yield* this.#texts(snapshot, page, projection);
+    const { offset, limit } = query.page;
+    const records = this.#records(
+      snapshot,
+      rowsIn(answer).slice(offset, offset + limit),
+      query.page,
+    );
     return isUnsupported(records) ? answer : { ...answer, records };
   }
 
@@ -208,25 +213,21 @@ export class Shard {
     return refusal;
   }
 
-  /** The JSON texts of records, in the order of `asked`. */
-  *records(
-    key: number,
-    asked: readonly ShardRecords[],
-    projectionKey: number,
-  ): Generator<void, readonly string[] | Unsupported> {
-    const snapshot = this.#snapshots.get(key);
+  /** Makes records of a page, in the order of their rows: so few of them that other work can wait. */
+  *records(query: ShardRecords): Generator<void, PageRecords | Unsupported> {
+    yield;
+    const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgotten;
-    this.#cache.beginQuery();
-    const rows = asked.flatMap((each) => each.rows.map((row): RowRef => [each.segment, row]));
-    return yield* this.#texts(snapshot, rows, projectionKey);
+    if (!query.isContinued) this.#cache.beginQuery();
+    return this.#records(snapshot, rowsOf(query.rows), query);
   }
 
-  *#texts(
+  #records(
     snapshot: ShardSnapshot,
     rows: readonly RowRef[],
-    projectionKey: number,
-  ): Generator<void, readonly string[] | Unsupported> {
-    const projection = this.#projections.get(projectionKey);
+    { projection: key, format }: ShardLayout,
+  ): PageRecords | Unsupported {
+    const projection = this.#projections.get(key);
     if (projection === undefined) return forgotten;
     const byNumber = new Map(snapshot.segments.map((segment) => [segment.number, segment]));
     const source = {
@@ -237,14 +238,9 @@ export class Shard {
         return this.#cache.file(segment);
       },
     };
-    const texts: string[] = [];
-    for (let from = 0; from < rows.length; from += recordsAtOnce) {
-      const some = rows.slice(from, from + recordsAtOnce);
-      for (const text of materialise(source, some, projection, 'json')) texts.push(text);
-      this.#cache.rest();
-      yield;
-    }
-    return texts;
+    const records = pageRecords(source, rows, { projection, format });
+    this.#cache.rest();
+    return records;
   }
 
   close(): void {
@@ -261,14 +257,15 @@ const forgotten: Unsupported = {
 function rowsIn({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
   if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
   if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
-  return Array.from({ length: rows.length / 2 }, (_, i) => [rows[2 * i]!, rows[2 * i + 1]!]);
+  return rowsOf(rows);
+}
+
+function rowsOf(pairs: Float64Array): readonly RowRef[] {
+  return Array.from({ length: pairs.length / 2 }, (_, i) => [pairs[2 * i]!, pairs[2 * i + 1]!]);
 }
 
 /** After as many segments in a row of which too many pages may match, a query no longer looks at the pages of the others. */
 const mostMisses = 4;
-
-/** Number of records between two yields. */
-const recordsAtOnce = 2_000;
 
 /** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
 function collect(

@@ -1,13 +1,25 @@
 import { workerData } from 'node:worker_threads';
-import { outcomeOf, type Outcome } from '../../core/outcome.js';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { outcomeOf } from '../../core/outcome.js';
 import type { FromShard, ToShard } from './protocol.js';
+import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve.js';
 
 /* A worker thread of the API process with one shard. */
 
 const shard = serveShard((workerData as { readonly cacheBytes: number }).cacheBytes);
 
-/** Answers one message. */
-export function answer(message: ToShard): Promise<Outcome<FromShard>> {
-  return outcomeOf(() => shard.answer(message));
+/** Answers one message. The bytes of records are handed over, not copied. */
+export async function answer(message: ToShard): Promise<unknown> {
+  const outcome = await outcomeOf(() => shard.answer(message));
+  const records = outcome.ok ? recordsIn(outcome.value) : undefined;
+  if (records === undefined || !('bytes' in records)) return outcome;
+  const buffers = [records.bytes.buffer, records.ends.buffer];
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: outcome } as never);
+}
+
+function recordsIn(reply: FromShard): PageRecords | undefined {
+  if (reply === 'done') return undefined;
+  if ('records' in reply) return reply.records;
+  return 'selected' in reply ? reply.selected.records : undefined;
 }

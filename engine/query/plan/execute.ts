@@ -8,7 +8,7 @@ import { weightsByColumns } from '../text/weights-by-columns.js';
 import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
 import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
 import { weighed } from '../text/weigh.js';
-import type { Projected } from '../results/projection.js';
+import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef, Selected } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -39,8 +39,8 @@ interface Execution {
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
   readonly options: RunOptions;
-  /** What the page is read with, if it becomes JSON texts. */
-  readonly projection?: readonly Projected[] | undefined;
+  /** As in `Selection`. */
+  readonly layout?: PageLayout | undefined;
 }
 
 /**
@@ -89,9 +89,9 @@ const runners: Readonly<Record<string, Runner>> = {
     state.selected = { total: cursor?.total ?? total, rows, facets: answers };
     return undefined;
   },
-  'select memory': async ({ engine, snapshot, request, options, projection }, state) => {
+  'select memory': async ({ engine, snapshot, request, options, layout }, state) => {
     const scores = state.isRankedInMemory ? state.scores : [];
-    const selection = { ...request, scores, ...(projection && { projection }) };
+    const selection = { ...request, scores, ...(layout && { layout }) };
     return selected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {

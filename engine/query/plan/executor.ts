@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
-import type { Projected } from '../results/projection.js';
+import type { PageLayout, PageRecords } from '../results/page-format.js';
 import type { Position } from './position.js';
 import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
@@ -13,8 +13,8 @@ export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
 > & {
-  /** What the page is read with, if an executor may give its records along with the rows. */
-  readonly projection?: readonly Projected[];
+  /** How the page is read, if an executor may give its records along with the rows. */
+  readonly layout?: PageLayout;
 };
 
 /** How many records match, and which of them form the page. */
@@ -25,8 +25,8 @@ export interface Selected {
   readonly facets: readonly string[] | null;
   /** The cursor position after the last row of the page; absent where the row determines it, and on an empty page. */
   readonly position?: Position | undefined;
-  /** The JSON texts of the rows; absent unless the executor has given them along. */
-  readonly records?: readonly string[] | undefined;
+  /** The records of the page in the layout of the selection; absent unless the executor has given them along. */
+  readonly records?: PageRecords | undefined;
   /** How the segments were read; absent if the executor does not tell. */
   readonly access?: SegmentAccess | undefined;
 }

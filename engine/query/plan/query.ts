@@ -1,4 +1,3 @@
-import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import type { CountRecords } from '../explain/counts.js';
@@ -6,15 +5,23 @@ import { explanation } from '../explain/explain.js';
 import { all, node, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
-import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
+import {
+  facetsJson,
+  nextOffset,
+  type EncodedPage,
+  type QueryAnswer,
+  type QueryOptions,
+  type TextPage,
+} from '../results/answer.js';
+import { enclosed, jsonArray, lineFormat, linesOf, pageFormats } from '../results/encoded-page.js';
+import type { PageFormat, PageRecords } from '../results/page-format.js';
 import { project } from '../results/projection.js';
-import { cellColumns, delimitedCell } from '../results/delimited.js';
 import type { QueryEngine } from './query-engine.js';
 import { execute, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
-import { readBatches, readInThisThread, readRecords } from './records.js';
-import type { RunOptions } from './limits.js';
+import { pieceRecords, readPieces } from './records.js';
+import { clientLeft, type RunOptions } from './limits.js';
 import type { PlanRequest } from './plan.js';
 import { Steps } from './steps.js';
 
@@ -40,20 +47,47 @@ export async function runQuery(
   const started = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps, true);
-  const records = await steps.time('read', () => recordsOf(query, found));
+  const found = await executed(query, steps, texts);
+  const results = await steps.time('read', () => arrayOf(query, found));
+  return answerOf(query, found, results, started, await explained(query, found, steps));
+}
 
-  const { total, rows, facets } = found;
-  const explain = await explained(query, found, steps);
+/** The same; the records of a page of many are made as they are taken, those of the first piece before. */
+export async function streamQuery(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  options: QueryOptions = {},
+): Promise<QueryAnswer<string | AsyncIterable<Uint8Array>>> {
+  if (request.limit <= pieceRecords || request.explain !== undefined)
+    return runQuery(engine, snapshot, fields, request, options);
+  const started = performance.now();
+  const query = { engine, snapshot, fields, request, options };
+  const found = await executed(query, new Steps(), texts);
+  const results =
+    found.rows.length <= pieceRecords
+      ? await arrayOf(query, found)
+      : jsonArray(await begunPieces(query, found, { kind: 'json', end: ',' }), found.rows.length);
+  return answerOf(query, found, results, started);
+}
+
+function answerOf<R>(
+  { request }: QueryArguments,
+  { total, rows, facets, position }: Executed,
+  results: R,
+  started: number,
+  explain?: string,
+): QueryAnswer<R> {
   const { cursor } = request;
   const count = rows.length;
   const isLast = count < request.limit || (cursor?.seen ?? 0) + count >= total;
   return {
     total,
-    results: `[${records.join(',')}]`,
+    results,
     count,
     offset: cursor ? null : nextOffset(request, count, total),
-    ...(cursor && { position: isLast ? null : (found.position ?? positionAt(rows.at(-1)!)) }),
+    ...(cursor && { position: isLast ? null : (position ?? positionAt(rows.at(-1)!)) }),
     ...(facets && { facets: facetsJson(request.facets!, facets) }),
     ...(explain !== undefined && { explain }),
     took: Math.round(performance.now() - started),
@@ -87,10 +121,9 @@ export async function lookup(
     wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
   const request = { ...everything, predicate, limit: Math.max(wanted.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), true);
-  const texts = await recordsOf(query, found);
+  const found = await executed(query, new Steps(), texts);
   // `_id` is the first key of every record.
-  const records = new Map(texts.map((text) => [idOf(text), text]));
+  const records = new Map((await textsOf(query, found)).map((text) => [idOf(text), text]));
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
@@ -104,15 +137,8 @@ const everything: Omit<QueryRequest, 'limit'> = {
   facets: null,
 };
 
-function recordsOf(query: QueryArguments, { rows, records }: Executed): Promise<readonly string[]> {
-  const { engine, snapshot, fields, request } = query;
-  if (records !== undefined || rows.length === 0) return Promise.resolve(records ?? []);
-  const projection = project(snapshot.columns, fields, request);
-  return readRecords(engine, snapshot, rows, projection, runOptions(query));
-}
-
-/** Carries out the plan; `isJson`: the records become JSON texts, which an executor may give along with the rows. */
-function executed(query: QueryArguments, steps: Steps, isJson = false): Promise<Executed> {
+/** Carries out the plan; an executor may give the records of a page of one piece along with the rows, in this format. */
+function executed(query: QueryArguments, steps: Steps, format?: PageFormat): Promise<Executed> {
   const { engine, snapshot, fields, request } = query;
   const projected = request.limit === 0 ? undefined : project(snapshot.columns, fields, request);
   const returned = projected?.map(({ column }) => column.name) ?? [];
@@ -121,9 +147,55 @@ function executed(query: QueryArguments, steps: Steps, isJson = false): Promise<
     returned,
     isExplained: request.explain !== undefined,
   };
-  const projection = isJson ? projected : undefined;
-  const execution = { engine, snapshot, request: asked, options: runOptions(query), projection };
+  const layout =
+    format && projected && request.limit <= pieceRecords
+      ? { projection: projected, format }
+      : undefined;
+  const execution = { engine, snapshot, request: asked, options: runOptions(query), layout };
   return execute(execution, new Map(), steps);
+}
+
+const texts = { kind: 'texts' } as const;
+
+/** The records of the page in this format, in pieces; it is the format that `executed` was given. */
+async function* piecesOf<F extends PageFormat>(
+  query: QueryArguments,
+  { rows, records }: Executed,
+  format: F,
+): AsyncGenerator<PageRecords<F>> {
+  const { engine, snapshot, fields, request } = query;
+  if (records !== undefined) return yield records as PageRecords<F>;
+  const projection = project(snapshot.columns, fields, request);
+  yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
+}
+
+/** The same; the first piece has been made, so that its errors are thrown here. */
+async function begunPieces<F extends PageFormat>(
+  query: QueryArguments,
+  found: Executed,
+  format: F,
+): Promise<AsyncGenerator<PageRecords<F>>> {
+  const pieces = piecesOf(query, found, format);
+  const first = await pieces.next();
+  // A client that leaves may do so before anything is taken.
+  const { signal } = query.options;
+  signal?.addEventListener('abort', () => void pieces.return(undefined), { once: true });
+  return (async function* () {
+    yield first.value as PageRecords<F>;
+    yield* pieces;
+    if (signal?.aborted) throw clientLeft();
+  })();
+}
+
+async function textsOf(query: QueryArguments, found: Executed): Promise<readonly string[]> {
+  const all: string[] = [];
+  if (found.rows.length === 0) return all;
+  for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
+  return all;
+}
+
+async function arrayOf(query: QueryArguments, found: Executed): Promise<string> {
+  return `[${(await textsOf(query, found)).join(',')}]`;
 }
 
 async function explained(
@@ -160,82 +232,49 @@ function idOf(record: string): string {
   return match ? (JSON.parse(match[1]!) as string) : '';
 }
 
-/** The page as an Arrow IPC stream, uncompressed: other implementations misread what apache-arrow compresses. */
-export async function runArrow(
+/** The page as an Arrow IPC stream, as lines of JSON, or as CSV under the fields' titles; bytes if it is one piece. */
+export async function runPage(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
   request: QueryRequest,
+  type: keyof typeof pageFormats,
   options: QueryOptions = {},
-): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
+): Promise<EncodedPage> {
   const query = { engine, snapshot, fields, request, options };
-  const { rows, total } = await executed(query, new Steps());
-  const projection = project(snapshot.columns, fields, request);
-  const batches = await readBatches(snapshot, rows, projection, runOptions(query));
-  const body = RecordBatchStreamWriter.writeAll(batches).toUint8Array(true);
-  return { body, total, offset: nextOffset(request, rows.length, total) };
+  const { format, head, tail } = pageFormats[type];
+  const found = await executed(query, new Steps(), format);
+  const { rows, total } = found;
+  const pieces = await begunPieces(query, found, format);
+  const body = enclosed(pieces, head(project(snapshot.columns, fields, request), fields), tail);
+  const offset = nextOffset(request, rows.length, total);
+  if (rows.length > pieceRecords) return { body, total, offset };
+  const all: Uint8Array[] = [];
+  for await (const piece of body) all.push(piece);
+  return { body: Buffer.concat(all), total, offset };
 }
 
-/** The page as lines of JSON, or as CSV under the fields' titles. */
-export async function runTextPage(
+/** Runs a query; each record becomes a JSON text, or, with a delimiter, a line of delimited text without its end. */
+export async function runTexts(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
   request: QueryRequest,
-  shape: 'json' | 'csv',
+  delimiter: ',' | '\t' | undefined,
   options: QueryOptions = {},
-): Promise<{ body: string; total: number; offset: number | null }> {
-  const page = await runCells(engine, snapshot, fields, request, shape, options);
-  const { cells, titles, total, offset } = page;
-  const lines =
-    shape === 'json'
-      ? cells.map(([record]) => `${record!}\n`)
-      : [titles, ...cells].map(
-          (line) => `${line.map((cell) => delimitedCell(cell, false, ',')).join(',')}\r\n`,
-        );
-  return { body: lines.join(''), total, offset };
-}
-
-/** A page as the texts of its cells, or as one cell of JSON for each record. */
-export interface CellPage {
-  readonly cells: readonly (readonly (string | null)[])[];
-  /** Of the columns of cells; empty for JSON. */
-  readonly titles: readonly string[];
-  readonly total: number;
-  readonly offset: number | null;
-  /** The JSON text of the explanation; absent unless requested. */
-  readonly explain?: string;
-}
-
-/** The page as texts. */
-export async function runCells(
-  engine: QueryEngine,
-  snapshot: Snapshot,
-  fields: readonly DatasetField[],
-  request: QueryRequest,
-  shape: 'json' | 'csv',
-  options: QueryOptions = {},
-): Promise<CellPage> {
+): Promise<TextPage> {
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps, shape === 'json');
+  const format = delimiter && lineFormat(delimiter);
+  const found = await executed(query, steps, format ?? texts);
+  const results = await steps.time('read', async () => {
+    if (format === undefined) return textsOf(query, found);
+    const lines: string[] = [];
+    for await (const piece of piecesOf(query, found, format)) lines.push(...linesOf(piece));
+    return lines;
+  });
   const { rows, total } = found;
-  const projection = project(snapshot.columns, fields, request);
-  const cells = await steps.time('read', async () =>
-    shape === 'json'
-      ? (await recordsOf(query, found)).map((text) => [text])
-      : await readInThisThread(snapshot, rows, projection, 'cells', runOptions(query)),
-  );
-  const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
   const explain = await explained(query, found, steps);
-  return {
-    cells,
-    titles:
-      shape === 'json'
-        ? []
-        : cellColumns(projection).map(({ path }) => titles.get(path.join('\n')) || path.join('.')),
-    total,
-    offset: nextOffset(request, rows.length, total),
-    ...(explain !== undefined && { explain }),
-  };
+  const offset = nextOffset(request, rows.length, total);
+  return { results, total, offset, ...(explain !== undefined && { explain }) };
 }

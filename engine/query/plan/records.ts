@@ -1,80 +1,82 @@
 import { setImmediate } from 'node:timers/promises';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
-import {
-  materialise,
-  openSegments,
-  type Materialised,
-  type SegmentSource,
-} from '../results/materialise.js';
-import type { Projected } from '../results/projection.js';
+import { openSegments } from '../results/materialise.js';
+import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
+import { pageRecords } from '../results/page-records.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef } from './executor.js';
 import { clientLeft, namingDataset, type RunOptions } from './limits.js';
 
-/** The JSON texts of records, in the order of `rows`. */
-export async function readRecords(
+/** The number of records of a piece of a page, and so of an Arrow batch. */
+export const pieceRecords = 500;
+
+/** The number of pieces that the threads make before the first of them has been taken. */
+const piecesAhead = 3;
+
+/** The records of a page in the order of `rows`, in pieces; one piece at least. Pieces that are not taken are not made. */
+export async function* readPieces<F extends PageFormat>(
   engine: QueryEngine,
   snapshot: Snapshot,
   rows: readonly RowRef[],
-  projection: readonly Projected[],
+  layout: PageLayout<F>,
   options: RunOptions,
-): Promise<readonly string[]> {
-  const texts = await engine.memory?.records(snapshot, rows, projection, options);
-  if (texts !== undefined && !isUnsupported(texts)) return texts;
-  return readInThisThread(snapshot, rows, projection, 'json', options);
+): AsyncGenerator<PageRecords<F>> {
+  const stopped = new AbortController();
+  const signal =
+    rows.length > pieceRecords ? either(options.signal, stopped.signal) : options.signal;
+  const here = readerInThisThread(snapshot, layout, signal);
+  const made = async (from: number): Promise<PageRecords<F>> => {
+    const some = rows.slice(from, from + pieceRecords);
+    if (engine.memory === undefined || some.length === 0) return here.read(some);
+    const limits = { ...options, signal };
+    const records = await engine.memory.records(snapshot, some, layout, from > 0, limits);
+    return isUnsupported(records) ? here.read(some) : records;
+  };
+  const most = engine.memory === undefined ? 0 : piecesAhead;
+  const pieces: Promise<PageRecords<F>>[] = [];
+  try {
+    let from = 0;
+    do {
+      const piece = made(from);
+      // The promise is awaited later; until then a rejection must not count as unhandled.
+      piece.catch(() => undefined);
+      pieces.push(piece);
+      if (pieces.length > most) yield await pieces.shift()!;
+      from += pieceRecords;
+    } while (from < rows.length);
+    while (pieces.length > 0) yield await pieces.shift()!;
+  } finally {
+    stopped.abort();
+    await Promise.allSettled(pieces);
+    here.close();
+  }
 }
 
-/** The number of records that are read before control returns to the event loop. */
-const rowsAtOnce = 500;
-
-/** The texts or cells of records, in the order of `rows`, read in the calling thread. */
-export async function readInThisThread<F extends 'json' | 'cells'>(
+/** Makes pieces of a page in the calling thread, one after the other, and lets other work run before each but the first. */
+function readerInThisThread<F extends PageFormat>(
   snapshot: Snapshot,
-  rows: readonly RowRef[],
-  projection: readonly Projected[],
-  format: F,
-  options: RunOptions,
-): Promise<Materialised[F]> {
-  const all: unknown[] = [];
-  await inParts(snapshot, rows, options, (source, part) => {
-    for (const record of materialise(source, part, projection, format)) all.push(record);
-  });
-  return all as unknown as Materialised[F];
+  layout: PageLayout<F>,
+  signal: AbortSignal | undefined,
+): { read(rows: readonly RowRef[]): Promise<PageRecords<F>>; close(): void } {
+  let source: ReturnType<typeof openSegments> | undefined;
+  let earlier: Promise<unknown> | undefined;
+  const read = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
+    namingDataset(snapshot, async () => {
+      if (signal?.aborted) throw clientLeft();
+      source ??= openSegments(segmentFiles(snapshot));
+      return pageRecords(source, rows, layout);
+    });
+  return {
+    read(rows) {
+      const next = earlier?.then(() => setImmediate()).then(() => read(rows)) ?? read(rows);
+      earlier = next.catch(() => undefined);
+      return next;
+    },
+    close: () => source?.close(),
+  };
 }
 
-/** One Arrow batch for every part of the rows, in order; one at least. */
-export async function readBatches(
-  snapshot: Snapshot,
-  rows: readonly RowRef[],
-  projection: readonly Projected[],
-  options: RunOptions,
-): Promise<readonly Materialised['arrow'][]> {
-  const batches: Materialised['arrow'][] = [];
-  await inParts(snapshot, rows, options, (source, part) => {
-    batches.push(materialise(source, part, projection, 'arrow'));
-  });
-  return batches;
-}
-
-function inParts(
-  snapshot: Snapshot,
-  rows: readonly RowRef[],
-  { signal }: RunOptions,
-  work: (source: SegmentSource, part: readonly RowRef[]) => void,
-): Promise<void> {
-  return namingDataset(snapshot, async () => {
-    const source = openSegments(segmentFiles(snapshot));
-    try {
-      let from = 0;
-      do {
-        if (signal?.aborted) throw clientLeft();
-        work(source, rows.slice(from, from + rowsAtOnce));
-        from += rowsAtOnce;
-        if (from < rows.length) await setImmediate();
-      } while (from < rows.length);
-    } finally {
-      source.close();
-    }
-  });
+function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return one === undefined ? other : AbortSignal.any([one, other]);
 }

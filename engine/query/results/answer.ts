@@ -3,10 +3,10 @@ import type { Position } from '../plan/position.js';
 import type { QueryRequest } from '../request/request.js';
 
 /** The answer of a query. Its JSON texts become part of the response unchanged. */
-export interface QueryAnswer {
+export interface QueryAnswer<R = string> {
   readonly total: number;
   /** A JSON array of records. */
-  readonly results: string;
+  readonly results: R;
   readonly count: number;
   /** The offset of the next page, null on the last. */
   readonly offset: number | null;
@@ -18,6 +18,20 @@ export interface QueryAnswer {
   readonly position?: Position | null;
   /** Milliseconds. */
   readonly took: number;
+}
+
+/** A page in another format than a JSON array. */
+export interface EncodedPage {
+  /** The bytes, or an iterable that makes them as they are taken. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly total: number;
+  /** As in `QueryAnswer`. */
+  readonly offset: number | null;
+}
+
+/** A page of which each record is a text. */
+export interface TextPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explain'> {
+  readonly results: readonly string[];
 }
 
 /** Limits of a query. */

@@ -60,9 +60,7 @@ const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
     });
     return texts;
   },
-  jsonLines(source, rows, projection) {
-    return writeRecords(source, rows, projection, (out) => out.byte(newline));
-  },
+  jsonLines: (source, rows, projection) => jsonRecords(source, rows, projection, '\n'),
   cells(source, rows, projection) {
     const records: (string | null)[][] = [];
     const columns = cellColumns(projection).map(({ projected }) => projected);
@@ -78,20 +76,38 @@ const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
   columns: (source, rows, projection) => batchOf(source, rows, projection, 'physical'),
 };
 
-/** Lines of delimited text as UTF-8, without a header line. */
+/** Records as JSON in UTF-8, with `end` after each; `ends` takes the offsets of their ends. */
+export function jsonRecords(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  end: ',' | '\n',
+  ends?: number[],
+): Uint8Array<ArrayBuffer> {
+  const byte = end.charCodeAt(0);
+  return writeRecords(source, rows, projection, (out) => {
+    out.byte(byte);
+    ends?.push(out.end);
+  });
+}
+
+/** Lines of delimited text as UTF-8, without a header line; `ends` takes the offsets of their ends. */
 export function delimitedLines(
   source: SegmentSource,
   rows: Iterable<RowRef>,
   projection: readonly Projected[],
   layout: DelimitedLayout,
-): Uint8Array {
+  ends?: number[],
+): Uint8Array<ArrayBuffer> {
   const columns = cellColumns(projection).map(({ projected }) => projected);
   const delimiter = layout.delimiter.charCodeAt(0);
   const lineEnd = Buffer.from(layout.lineEnd);
   let from = 0;
   return eachCell(source, rows, columns, (out, column, isThere) => {
-    if (column < 0) out.append(lineEnd);
-    else {
+    if (column < 0) {
+      out.append(lineEnd);
+      ends?.push(out.end);
+    } else {
       if (isThere) endCell(out, from, layout);
       if (column < columns.length - 1) out.byte(delimiter);
     }
@@ -177,7 +193,7 @@ function writeRecords(
   rows: Iterable<RowRef>,
   projection: readonly Projected[],
   end: (out: ByteSink) => void,
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const keys = projection.map(({ column }, i) =>
     Buffer.from(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
   );
@@ -201,7 +217,7 @@ function eachCell(
   rows: Iterable<RowRef>,
   columns: readonly Projected[],
   end: (out: ByteSink, column: number, isThere: boolean) => void,
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   return withSink((out) =>
     eachRecord(source, rows, columns, textNodes, targets('cell', columns), (nodes) => {
       for (let i = 0; i < nodes.length; i++) {
@@ -243,7 +259,7 @@ function targets(target: TextTarget, projection: readonly Projected[]): readonly
   return projection.map(() => target);
 }
 
-function withSink(work: (out: ByteSink) => void): Uint8Array {
+function withSink(work: (out: ByteSink) => void): Uint8Array<ArrayBuffer> {
   const out = new ByteSink(64 << 10);
   try {
     work(out);
@@ -257,5 +273,4 @@ function textOf(out: ByteSink, from: number): string {
   return Buffer.from(out.bytes.buffer, from, out.end - from).toString();
 }
 
-const newline = 10;
 const nullText = Buffer.from('null');

@@ -1,5 +1,7 @@
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
 import { idOf, startServer } from '../server.js';
@@ -7,7 +9,7 @@ import { idOf, startServer } from '../server.js';
 const { server, ann, vaultId } = await startLab({ limits: { compressesLoopback: true } });
 let datasetId: number;
 let downloadUrl: string;
-const records = Array.from({ length: 300 }, (_, n) => ({ n, gene: `GENE${n % 7}` }));
+const records = Array.from({ length: 1_300 }, (_, n) => ({ n, gene: `GENE${n % 7}` }));
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, data_records: records });
@@ -43,6 +45,16 @@ function ask(path: string, headers: Record<string, string>, body?: object): Prom
 const page = (headers: Record<string, string>, limit = 300): Promise<RawAnswer> =>
   ask(`/v2/datasets/${datasetId}/data`, { Authorization: `Bearer ${ann.token}`, ...headers }, { limit }); // prettier-ignore
 
+/** The values of the field `n` in a page. */
+function numbersIn(type: string, body: Buffer): readonly number[] {
+  type Row = { readonly n: number };
+  if (type.includes('arrow')) return Array.from(tableFromIPC(body).getChild('n') ?? [], Number);
+  const text = body.toString();
+  if (type === 'text/csv') return (parse(text, { columns: true }) as Row[]).map(({ n }) => Number(n));
+  if (type === 'application/json') return (JSON.parse(text) as { readonly results: readonly Row[] }).results.map(({ n }) => n);
+  return text.trimEnd().split('\n').map((line) => (JSON.parse(line) as Row).n);
+} // prettier-ignore
+
 describe('an answer', () => {
   const plain = (): Promise<RawAnswer> => page({});
   const withoutTime = (body: Buffer): string => body.toString().replace(/"took":\d+/, '');
@@ -74,10 +86,22 @@ describe('an answer', () => {
     for (const type of ['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']) {
       const own = await page({ Accept: type });
       const { headers, body } = await page({ Accept: type, 'Accept-Encoding': 'gzip' });
-      expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '300']);
+      expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '1300']);
       expect(gunzipSync(body).equals(own.body)).toBe(true);
     }
   }); // prettier-ignore
+
+  test('of many records is sent piece by piece, in every format, and compressed', async () => {
+    const types = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
+    for (const type of types) {
+      const { headers, body } = await page({ Accept: type }, 1_300);
+      expect([headers['content-length'], headers['content-type']]).toEqual([undefined, type]);
+      expect(numbersIn(type, body)).toEqual(records.map(({ n }) => n));
+      const packed = await page({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
+      expect([type, packed.headers['content-encoding']]).toEqual([type, 'gzip']);
+      expect(withoutTime(gunzipSync(packed.body))).toBe(withoutTime(body));
+    }
+  });
 
   test('of a few records is sent as it is', async () => {
     const { headers, body } = await page({ 'Accept-Encoding': 'gzip' }, 3);

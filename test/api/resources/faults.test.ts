@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readdir, rm, symlink } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
 import { join } from 'node:path';
+import { defaultLimits } from '../../../api/http/app-context.js';
+import { ByteStream } from '../../../api/http/reply.js';
+import { createAdapter, installCompression } from '../../../api/http/server.js';
+import { until } from '../../until.js';
 import {
+  idOf,
   makeFixture,
   send,
   startServer,
@@ -41,6 +48,80 @@ test('R7, W5: a missing segment fails the query that needs it, and nothing else'
     if (name.endsWith('.parquet')) await rm(join(folder, name));
   }
   await expectFault(`/v2/datasets/${fixture.datasetId}/data`, 'POST', {});
+});
+
+const pageTypes = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
+
+/** A dataset of three commits with 600 records of 4 kB each. */
+async function longDataset(name: string): Promise<number> {
+  const vaultId = idOf(await ann.post('/v2/vaults', { name }));
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'long' }));
+  for (let commit = 0; commit < 3; commit++) {
+    const records = Array.from({ length: 600 }, (_, n) => ({
+      n: 600 * commit + n,
+      text: createHash('sha512').update(`${commit} ${n}`).digest('hex').repeat(32),
+    }));
+    await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+  }
+  const path = `/v2/datasets/${id}/data`;
+  await until(async () => (await ann.post(path, { limit: 0 })).json['total'] === 1_800);
+  return id;
+}
+
+function pageAs(id: number, accept: string, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${server.url}/v2/datasets/${id}/data`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ann.token}`, accept },
+    body: JSON.stringify({ limit: 10_000 }),
+    signal: signal ?? null,
+  });
+}
+
+test('W5: an answer that fails after its first bytes breaks off, so that nobody takes it for whole', async () => {
+  const lines: string[] = [];
+  const adapter = createAdapter({
+    publicUrl: null,
+    limits: { ...defaultLimits, compressesLoopback: true },
+    log: (line) => lines.push(line),
+    admit: () => Promise.resolve(undefined),
+    logsRequests: false,
+  });
+  const fastify = adapter.getInstance<FastifyInstance>();
+  await installCompression(fastify);
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    for (let piece = 0; piece < 3; piece++) yield randomBytes(100_000);
+    throw new Error('for a test');
+  }
+  fastify.get('/', (_, reply) => void adapter.reply(reply, new ByteStream(failing())));
+  const url = await fastify.listen({ host: '127.0.0.1', port: 0 });
+  try {
+    for (const encoding of ['identity', 'gzip', 'zstd']) {
+      const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
+      expect([encoding, answer.status]).toEqual([encoding, 200]);
+      await expect(answer.arrayBuffer()).rejects.toThrow();
+      const line = await until(() => lines.pop());
+      const request = answer.headers.get('x-request-id');
+      expect(JSON.parse(line)).toMatchObject({ event: 'error', request, url: '/' });
+      expect([line.includes('for a test'), lines]).toEqual([true, []]);
+    }
+  } finally {
+    await fastify.close();
+  }
+});
+
+test('W6: a client that leaves in the middle of a long page does no harm', async () => {
+  const id = await longDataset('Left');
+  for (const type of pageTypes) {
+    const leaving = new AbortController();
+    const answer = await pageAs(id, type, leaving.signal);
+    const { value } = await answer.body!.getReader().read();
+    expect(value!.length).toBeGreaterThan(0);
+    leaving.abort();
+    const whole = Buffer.from(await (await pageAs(id, type)).arrayBuffer());
+    expect(whole.length).toBeGreaterThan(1_800 * 4_096);
+    const request = answer.headers.get('x-request-id') ?? '';
+    expect(server.logs.some((one) => one.includes('"event":"error"') && one.includes(request))).toBe(false); // prettier-ignore
+  }
 });
 
 test('a missing file, or a link in its place, is never served (D2)', async () => {

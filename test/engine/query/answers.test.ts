@@ -1,10 +1,12 @@
 import { tableFromIPC } from 'apache-arrow';
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runArrow, runCells, runQuery } from '../../../engine/query/plan/query.js';
+import { lookup, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
+  bytesOf,
   column,
   fieldRows,
   listOf,
@@ -196,28 +198,37 @@ describe.each(engines)('by %s', (_, threads) => {
   describe('a page of cells', () => {
     test('flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
       const titled = dataset.fields.map((row) =>
-        row.name === 'o.b.c' ? { ...row, title: 'Count' } : row,
+        row.name === 'o.b.c' ? { ...row, title: 'Count, "all"' } : row,
       );
       const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titled); // prettier-ignore
       const { snapshot } = dataset;
-      const page = await runCells(bench.engine, snapshot, titled, request, 'csv');
-      expect(page.titles).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
-      expect(page.cells).toEqual([
-      [
+      const page = await runPage(bench.engine, snapshot, titled, request, 'csv');
+      const text = (await bytesOf(page.body)).toString();
+      const cells = [
         recordId(0, 0), full['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', full['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
         '[0.5,null]', '[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}]', 'other',
-      ],
-    ]); // prettier-ignore
+      ]; // prettier-ignore
+      expect(parse(text)).toEqual([
+        ['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count, "all"', 'o.l', 'samples', 'S'], // prettier-ignore
+        cells,
+      ]);
+      for (const delimiter of [',', '\t'] as const) {
+        const lines = await runTexts(bench.engine, snapshot, titled, request, delimiter);
+        expect(lines.results.map((line) => parse(line, { delimiter }))).toEqual([[cells]]);
+      }
+      const { results } = await runTexts(bench.engine, snapshot, titled, request, undefined);
+      const answer = await runQuery(bench.engine, snapshot, titled, request);
+      expect(`[${results.join(',')}]`).toBe(answer.results);
     });
   });
 
   describe('an Arrow page', () => {
     test('holds the same values, typed, under the fields’ own names', async () => {
       const request = parseQuery({ limit: 2 }, dataset.fields);
-      const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
+      const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
       expect([page.total, page.offset]).toEqual([3, 2]);
-      const table = tableFromIPC(page.body);
+      const table = tableFromIPC(await bytesOf(page.body));
       expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
       '_id: Utf8', '_commit: Utf8', 's: Utf8', 'big: Int64', 'small: Int32', 'd: Float64', 'f: Float32',
       'when: Timestamp<MICROSECOND, UTC>', 'yes: Bool', 'raw: Utf8', 'tags: List<Utf8>', 'longs: List<Int64>',
@@ -253,16 +264,17 @@ describe.each(engines)('by %s', (_, threads) => {
         { filters: [['s', 'nothing']], fields: ['s', 'o.a'] },
         dataset.fields,
       );
-      const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
-      const table = tableFromIPC(page.body);
+      const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
+      const table = tableFromIPC(await bytesOf(page.body));
       expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
-      const none = await runArrow(
+      const none = await runPage(
         bench.engine,
         dataset.snapshot,
         dataset.fields,
         parseQuery({ limit: 0 }, dataset.fields),
+        'arrow',
       );
-      expect([tableFromIPC(none.body).numRows, none.total]).toEqual([0, 3]);
+      expect([tableFromIPC(await bytesOf(none.body)).numRows, none.total]).toEqual([0, 3]);
     });
   });
 

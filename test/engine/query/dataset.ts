@@ -76,6 +76,14 @@ export async function openBench(threads?: number): Promise<Bench> {
   };
 }
 
+/** The bytes of a page. */
+export async function bytesOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
+  if (ArrayBuffer.isView(body)) return Buffer.from(body);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
 /** A column in short: `column('info', 'object', [column('AF', 'double')])`. */
 export function column(name: string, type: StoredType, children?: Columns): Column {
   return { name, physical: name, type, isList: false, ...(children && { children }) };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runArrow, runQuery, runTextPage } from '../../../engine/query/plan/query.js';
+import { runPage, runQuery } from '../../../engine/query/plan/query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import {
   indexMagic,
@@ -12,7 +12,7 @@ import {
 } from '../../../engine/text/index-writer.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';
-import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
+import { bytesOf, column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { below, pick, randomText, randomWord } from './random-strings.js';
 import { seed } from '../../seed.js';
 
@@ -154,10 +154,12 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
       const request = parseQuery(asked, fields);
       const { ids, total } = await ask(asked, indexed);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
-      const text = await runTextPage(bench.engine, snapshot, fields, request, 'csv');
-      expect(text.body.split('\r\n').slice(1, -1)).toEqual(ids);
-      const arrow = await runArrow(bench.engine, snapshot, fields, request);
-      expect([...(tableFromIPC(arrow.body).getChild('_id') ?? [])].map(String)).toEqual(ids);
+      const text = await runPage(bench.engine, snapshot, fields, request, 'csv');
+      expect((await bytesOf(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
+      const arrow = await runPage(bench.engine, snapshot, fields, request, 'arrow');
+      expect(
+        [...(tableFromIPC(await bytesOf(arrow.body)).getChild('_id') ?? [])].map(String),
+      ).toEqual(ids);
       expect([text.total, arrow.total]).toEqual([total, total]);
     }
   });

@@ -6,6 +6,7 @@ import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import type { Selected } from '../../../../engine/query/plan/executor.js';
+import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
@@ -74,15 +75,18 @@ describe('shards in threads', () => {
     const { snapshot, fields } = await threads.dataset(columns, [rows(0), rows(100), rows(200)]);
     const memory = threads.engine.memory!;
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
-    const selected = async (body: object): Promise<Selected> =>
-      (await memory.select(snapshot, { ...parseQuery(body, fields), projection }, {})) as Selected;
+    const layout = { projection, format: { kind: 'texts' } } as const;
+    const lines = { projection, format: { kind: 'json', end: '\n' } } as const;
+    const selected = async (body: object, own: PageLayout = layout): Promise<Selected> =>
+      (await memory.select(snapshot, { ...parseQuery(body, fields), layout: own }, {})) as Selected;
     for (const page of [{}, { ordering: ['-depth'] }, { offset: 20, limit: 7 }, { limit: 0 }]) {
-      const { records = [], ...found } = await selected({
-        filters: [['depth__gte', 202]],
-        ...page,
-      });
+      const body = { filters: [['depth__gte', 202]], ...page };
+      const found = await selected(body);
+      const records = (found.records ?? []) as readonly string[];
       expect(found.total).toBe(40);
-      expect(records).toEqual(await memory.records(snapshot, found.rows, projection, {}));
+      expect(records).toEqual(await memory.records(snapshot, found.rows, layout, false, {}));
+      const { bytes = [] } = ((await selected(body, lines)).records ?? {}) as Partial<RecordBytes>;
+      expect(Buffer.from(bytes).toString()).toBe(records.map((text) => `${text}\n`).join(''));
       expect(records.length).toBe('limit' in page ? page.limit : 40);
       const values = records.map((text) => (JSON.parse(text) as { readonly depth: number }).depth);
       expect(Math.min(...values, 202)).toBe(202);

@@ -1,0 +1,137 @@
+import {
+  makeData,
+  RecordBatch,
+  RecordBatchReader,
+  RecordBatchStreamWriter,
+  Type,
+  type Data,
+  type List,
+  type Struct,
+} from 'apache-arrow';
+import { recordBatch, ResultColumnBuilder } from './column-builders.js';
+import type { Projected } from './projection.js';
+
+/*
+ * An Arrow IPC stream consists of a message with the schema, messages with one record batch each, and an end. A message is a mark of
+ * four bytes, the length of its metadata in four, the metadata and the body (Arrow columnar format, "Encapsulated message format").
+ * Messages are not compressed: other implementations misread what apache-arrow compresses.
+ */
+
+/** For each record of a page: the part that has it, and its index there. */
+export interface PageOrder {
+  readonly part: Uint16Array;
+  readonly index: Uint32Array;
+}
+
+/** The last bytes of a stream. */
+export const arrowEnd = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+
+/** The first bytes of a stream: the schema. */
+export function arrowHead(projection: readonly Projected[]): Uint8Array<ArrayBuffer> {
+  const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
+  const stream = streamOf(recordBatch(builders, 0, 'own'));
+  return stream.slice(0, headLength(stream));
+}
+
+/** The message of a batch. */
+export function arrowMessage(batch: RecordBatch): Uint8Array<ArrayBuffer> {
+  const stream = streamOf(batch);
+  return stream.slice(headLength(stream), stream.length - arrowEnd.length);
+}
+
+/** The message of a batch whose rows come from the batches of several messages. */
+export function gatheredMessage(
+  messages: readonly Uint8Array[],
+  projection: readonly Projected[],
+  order: PageOrder,
+): Uint8Array<ArrayBuffer> {
+  const head = arrowHead(projection);
+  const batches = messages.map((message) => {
+    const [batch] = RecordBatchReader.from(Buffer.concat([head, message, arrowEnd]));
+    return batch!;
+  });
+  const data = gathered(batches.map((batch) => batch.data), order); // prettier-ignore
+  return arrowMessage(new RecordBatch(batches[0]!.schema, data as Data<Struct>));
+}
+
+function streamOf(batch: RecordBatch): Uint8Array<ArrayBuffer> {
+  return RecordBatchStreamWriter.writeAll([batch]).toUint8Array(true) as Uint8Array<ArrayBuffer>;
+}
+
+/** The length of the message with the schema, which has no body. */
+function headLength({ buffer, byteOffset }: Uint8Array): number {
+  return 8 + new DataView(buffer, byteOffset).getInt32(4, true);
+}
+
+/** The values at `order` from columns of one type, as `ResultColumnBuilder` makes them: a null has the value 0, or none. */
+function gathered(columns: readonly Data[], order: PageOrder): Data {
+  const { part, index } = order;
+  const { length } = index;
+  const { type } = columns[0]!;
+  const valid = new Uint8Array(Math.ceil(length / 64) * 8);
+  let nullCount = 0;
+  for (let i = 0; i < length; i++) {
+    if (columns[part[i]!]!.getValid(index[i]!)) valid[i >> 3]! |= 1 << (i & 7);
+    else nullCount++;
+  }
+  const base = { type, length, nullCount, nullBitmap: nullCount === 0 ? null : valid };
+  switch (type.typeId) {
+    case Type.Struct: {
+      const children = columns[0]!.children.map((_, i) =>
+        gathered(columns.map((column) => column.children[i]!), order),
+      ); // prettier-ignore
+      return makeData({ ...base, type: type as Struct, children });
+    }
+    case Type.List: {
+      const { valueOffsets, elements } = elementsOf(columns, order);
+      const child = gathered(columns.map((column) => column.children[0]!), elements); // prettier-ignore
+      return makeData({ ...base, type: type as List, valueOffsets, child });
+    }
+    case Type.Utf8: {
+      const { valueOffsets, elements } = elementsOf(columns, order);
+      const data = new Uint8Array(elements.index.length);
+      for (let i = 0; i < data.length; i++)
+        data[i] = (columns[elements.part[i]!]!.values as Uint8Array)[elements.index[i]!]!;
+      return makeData({ ...base, valueOffsets, data } as never);
+    }
+    case Type.Bool: {
+      const data = new Uint8Array(valid.length);
+      for (let i = 0; i < length; i++) {
+        const flags = columns[part[i]!]!.values as Uint8Array;
+        const at = index[i]!;
+        if ((flags[at >> 3]! & (1 << (at & 7))) !== 0) data[i >> 3]! |= 1 << (i & 7);
+      }
+      return makeData({ ...base, data } as never);
+    }
+    default: {
+      const { constructor } = columns[0]!.values as Float64Array;
+      const data = new (constructor as Float64ArrayConstructor)(length);
+      // Numbers or bigints, alike in all columns.
+      for (let i = 0; i < length; i++)
+        data[i] = (columns[part[i]!]!.values as Float64Array)[index[i]!]!;
+      return makeData({ ...base, data } as never);
+    }
+  }
+}
+
+/** The elements of lists, or the bytes of strings, at `order`. */
+function elementsOf(
+  columns: readonly Data[],
+  { part, index }: PageOrder,
+): { readonly valueOffsets: Int32Array; readonly elements: PageOrder } {
+  const valueOffsets = new Int32Array(index.length + 1);
+  for (let i = 0; i < index.length; i++) {
+    const offsets = columns[part[i]!]!.valueOffsets as Int32Array;
+    valueOffsets[i + 1] = valueOffsets[i]! + offsets[index[i]! + 1]! - offsets[index[i]!]!;
+  }
+  const count = valueOffsets[index.length]!;
+  const elements = { part: new Uint16Array(count), index: new Uint32Array(count) };
+  for (let i = 0; i < index.length; i++) {
+    const from = (columns[part[i]!]!.valueOffsets as Int32Array)[index[i]!]!;
+    for (let to = valueOffsets[i]!, at = from; to < valueOffsets[i + 1]!; to++, at++) {
+      elements.part[to] = part[i]!;
+      elements.index[to] = at;
+    }
+  }
+  return { valueOffsets, elements };
+}

@@ -1,0 +1,84 @@
+import { arrowMessage, gatheredMessage, type PageOrder } from './arrow-messages.js';
+import { delimitedLines, jsonRecords, materialise, type RowRef, type SegmentSource } from './materialise.js'; // prettier-ignore
+import type { PageFormat, PageLayout, PageRecords, RecordBytes } from './page-format.js';
+
+/** The records in these rows, in this order. Throws `damaged` for a file that cannot be read. */
+export function pageRecords<F extends PageFormat>(
+  source: SegmentSource,
+  rows: readonly RowRef[],
+  layout: PageLayout<F>,
+): PageRecords<F>;
+export function pageRecords(
+  source: SegmentSource,
+  rows: readonly RowRef[],
+  { projection, format }: PageLayout,
+): PageRecords {
+  const ends: number[] = [];
+  switch (format.kind) {
+    case 'texts':
+      return materialise(source, rows, projection, 'json');
+    case 'json':
+      return bytesOf(jsonRecords(source, rows, projection, format.end, ends), ends);
+    case 'delimited':
+      return bytesOf(delimitedLines(source, rows, projection, format.layout, ends), ends);
+    case 'arrow':
+      return bytesOf(arrowMessage(materialise(source, rows, projection, 'arrow')), ends);
+  }
+}
+
+function bytesOf(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): RecordBytes {
+  return { bytes, ends: Uint32Array.from(ends) };
+}
+
+/** Some of a page's records, and the index of each in the page. */
+export interface PagePart<F extends PageFormat = PageFormat> {
+  readonly records: PageRecords<F>;
+  readonly at: readonly number[];
+}
+
+/** The records of a page from parts that together have all of them. */
+export function joinedRecords<F extends PageFormat>(
+  parts: readonly PagePart<F>[],
+  layout: PageLayout<F>,
+): PageRecords<F>;
+export function joinedRecords(
+  parts: readonly PagePart[],
+  { projection, format }: PageLayout,
+): PageRecords {
+  const [first] = parts;
+  if (parts.length === 1 && first!.at.every((at, i) => at === i)) return first!.records;
+  const count = parts.reduce((sum, { at }) => sum + at.length, 0);
+  if (format.kind === 'texts') {
+    const texts: string[] = Array.from({ length: count });
+    for (const { records, at } of parts)
+      for (const [i, to] of at.entries()) texts[to] = (records as readonly string[])[i]!;
+    return texts;
+  }
+  const pieces = parts.map(({ records }) => records as RecordBytes);
+  const order = { part: new Uint16Array(count), index: new Uint32Array(count) };
+  for (const [part, { at }] of parts.entries())
+    for (const [i, to] of at.entries()) {
+      order.part[to] = part;
+      order.index[to] = i;
+    }
+  if (format.kind === 'arrow') {
+    const messages = pieces.map(({ bytes }) => bytes);
+    return bytesOf(gatheredMessage(messages, projection, order), []);
+  }
+  return copied(pieces, order);
+}
+
+function copied(pieces: readonly RecordBytes[], { part, index }: PageOrder): RecordBytes {
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.bytes.length, 0));
+  const ends = new Uint32Array(index.length);
+  let end = 0;
+  for (let i = 0; i < index.length; i++) {
+    const piece = pieces[part[i]!]!;
+    const at = index[i]!;
+    const from = at === 0 ? 0 : piece.ends[at - 1]!;
+    const to = piece.ends[at]!;
+    bytes.set(piece.bytes.subarray(from, to), end);
+    ends[i] = end += to - from;
+  }
+  return { bytes, ends };
+}

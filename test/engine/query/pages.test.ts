@@ -1,0 +1,232 @@
+import { RecordBatchStreamWriter } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { MemoryExecutor } from '../../../engine/query/memory/memory-executor.js';
+import { recordsOfShards } from '../../../engine/query/memory/shard-records.js';
+import { openShardThread, type ShardThread } from '../../../engine/query/memory/shard-thread.js';
+import { Shards } from '../../../engine/query/memory/shards.js';
+import type { RowRef } from '../../../engine/query/plan/executor.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
+import { delimitedCell } from '../../../engine/query/results/delimited.js';
+import { materialise, openSegments } from '../../../engine/query/results/materialise.js';
+import { project } from '../../../engine/query/results/projection.js';
+import { segmentFiles } from '../../../engine/store/store.js';
+import { bytesOf, column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import { Random } from './random.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_123);
+const columns = [
+  column('gene', 'string'),
+  column('pos', 'integer'),
+  column('big', 'long'),
+  column('flag', 'boolean'),
+  column('when', 'date'),
+  column('info', 'object', [column('AF', 'double'), listOf(column('CSQ', 'string'))]),
+  listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
+];
+const stored = [columns, columns.slice(0, 5), [...columns].reverse()];
+
+let threads: Bench;
+let inline: Bench;
+let sql: Bench;
+beforeAll(async () => {
+  [threads, inline, sql] = [await openBench(2), await openBench(0), await openBench()];
+});
+afterAll(() => Promise.all([threads, inline, sql].map((bench) => bench.close())));
+
+/** Nine segments of up to 600 records, not all of them with all columns. */
+function written(bench: Bench): Promise<Dataset> {
+  const random = new Random(seed);
+  const maybe = <T>(value: T): T | null => (random.chance(0.2) ? null : value);
+  const sample = (): object => ({
+    GT: maybe(random.pick(['0/1', '1/1'])),
+    AD: maybe(random.list(random.below(3), () => maybe(random.below(100)))),
+  });
+  const segments = Array.from({ length: 9 }, () =>
+    random.list(1 + random.below(600), () => ({
+      gene: maybe(random.pick(['', 'BRCA2', 'a,"b"\r\n', '=1+1', 'é\t😀', `G${random.below(9)}`])),
+      pos: maybe(random.below(1000)),
+      big: maybe(BigInt(random.below(2 ** 30)) ** 2n),
+      flag: maybe(random.chance(0.5)),
+      when: maybe(random.pick(['2016-05-01T12:30:00.500', '0099-12-31', '1969-12-31T23:59:59'])),
+      info: maybe({
+        AF: maybe(random.below(1 << 20) / 7),
+        CSQ: maybe(random.list(random.below(4), () => maybe(random.pick(['stop', 'none'])))),
+      }),
+      samples: maybe(random.list(random.below(3), () => maybe(sample()))),
+    })),
+  );
+  const own = segments.map((_, i) => stored[i % stored.length]!);
+  const rows = segments.map((records, i) =>
+    records.map((record) =>
+      Object.fromEntries(own[i]!.map(({ name }) => [name, record[name as keyof typeof record]])),
+    ),
+  );
+  return bench.dataset(columns, rows as never, { stored: own });
+}
+
+type Format = 'array' | 'json' | 'csv' | 'arrow';
+const formats: readonly Format[] = ['array', 'json', 'csv', 'arrow'];
+
+async function pageOf(
+  engine: QueryEngine,
+  { snapshot, fields }: Dataset,
+  request: QueryRequest,
+  format: Format,
+  signal?: AbortSignal,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  const options = { signal };
+  if (format !== 'array')
+    return (await runPage(engine, snapshot, fields, request, format, options)).body;
+  const { results } = await streamQuery(engine, snapshot, fields, request, options);
+  return typeof results === 'string' ? Buffer.from(results) : results;
+}
+
+/** A page made record by record, and Arrow batch by batch of 500 records. */
+function expected({ snapshot, fields }: Dataset, request: QueryRequest, rows: readonly RowRef[], format: Format): Buffer {
+  const source = openSegments(segmentFiles(snapshot));
+  const projection = project(snapshot.columns, fields, request);
+  try {
+    if (format === 'arrow') {
+      const starts = Array.from({ length: Math.max(1, Math.ceil(rows.length / 500)) }, (_, i) => 500 * i);
+      const batches = starts.map((from) => materialise(source, rows.slice(from, from + 500), projection, 'arrow'));
+      return Buffer.from(RecordBatchStreamWriter.writeAll(batches).toUint8Array(true));
+    }
+    if (format === 'csv') {
+      const cells = materialise(source, rows, projection, 'cells');
+      const titles = projection.flatMap(({ column: { name, children, isList } }) => (children && !isList ? children.map((child) => `${name}.${child.name}`) : [name]));
+      const lines = [titles, ...cells].map((line) => `${line.map((cell) => delimitedCell(cell, false, ',')).join(',')}\r\n`);
+      return Buffer.from(lines.join(''));
+    }
+    const texts = materialise(source, rows, projection, 'json');
+    return Buffer.from(format === 'array' ? `[${texts.join(',')}]` : texts.map((text) => `${text}\n`).join(''));
+  } finally {
+    source.close();
+  }
+} // prettier-ignore
+
+async function rowsOf(
+  { snapshot }: Dataset,
+  engine: QueryEngine,
+  request: QueryRequest,
+): Promise<readonly RowRef[]> {
+  const selected = await engine.memory!.select(snapshot, request, {});
+  if ('unsupported' in selected) throw new Error(selected.unsupported);
+  return selected.rows;
+}
+
+const whole = { limit: 10_000 };
+const byGene = { limit: 10_000, ordering: ['gene', '-pos'] };
+
+describe('pages', () => {
+  test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
+    const random = new Random(seed);
+    const benches = [threads, inline, sql] as const;
+    const datasets = await Promise.all(benches.map(written));
+    const most = datasets[0]!.snapshot.rows;
+    expect(most).toBeGreaterThan(1_500);
+    const bodies = Array.from({ length: 6 }, () => ({
+      limit: random.pick([0, 1, 20, 499, 500, 501, 1_000, 1 + random.below(most), 10_000]),
+      offset: random.pick([0, 0, 0, random.below(most)]),
+      ...(random.chance(0.5) && { ordering: [random.pick(['gene', '-pos', 'info.AF', '-when'])] }),
+      ...(random.chance(0.4) && { filters: [['pos__gt', random.below(1000)]] }),
+      ...(random.chance(0.3) && { fields: ['samples.AD', 'pos', 'info.CSQ'] }),
+    }));
+    for (const body of [whole, byGene, ...bodies]) {
+      const request = parseQuery(body, datasets[0]!.fields);
+      const rows = await rowsOf(datasets[0]!, threads.engine, request);
+      for (const format of formats) {
+        const truth = expected(datasets[0]!, request, rows, format);
+        for (const [i, { engine }] of benches.entries()) {
+          const page = await bytesOf(await pageOf(engine, datasets[i]!, request, format));
+          expect([body, format, i, page.equals(truth)]).toEqual([body, format, i, true]);
+        }
+      }
+      const titled = expected(datasets[0]!, request, rows, 'csv').toString();
+      const { snapshot, fields } = datasets[0]!;
+      const lines = await runTexts(threads.engine, snapshot, fields, request, ',');
+      const head = titled.slice(0, titled.indexOf('\r\n'));
+      expect([head, ...lines.results, ''].join('\r\n')).toBe(titled);
+    }
+  });
+
+  test('are complete when the thread that makes them is killed, and when it forgets', async () => {
+    const dataset = await written(threads);
+    const request = parseQuery(byGene, dataset.fields);
+    const rows = await rowsOf(dataset, threads.engine, request);
+    const entry = new URL('./memory/mortal-shard.js', import.meta.url).href;
+    const opened: ShardThread[] = [];
+    const shards = new Shards(2, async (events) => {
+      opened.push(await openShardThread(1 << 20, events, entry));
+      return opened.at(-1)!;
+    });
+    for (const format of formats) {
+      let refusals = 0;
+      const engine = withRecords(threads.engine, async (...[snapshot, some, layout, isContinued, options]) => {
+        const found = await recordsOfShards(shards, snapshot, some, layout, isContinued, options);
+        if ('unsupported' in found) refusals++;
+        return found;
+      }); // prettier-ignore
+      const page = await pageOf(engine, dataset, request, format);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of page as AsyncIterable<Uint8Array>) {
+        pieces.push(piece);
+        // The thread exits while it has pieces to make; another takes its place.
+        if (pieces.length === 2) await opened[1]!.run({ kind: 'cancel', id: 0 }).catch(() => undefined); // prettier-ignore
+      }
+      const truth = expected(dataset, request, rows, format);
+      expect([format, Buffer.concat(pieces).equals(truth)]).toEqual([format, true]);
+      const refusing = withRecords(threads.engine, async () => {
+        refusals++;
+        return { unsupported: 'a test' };
+      });
+      const other = await bytesOf(await pageOf(refusing, dataset, request, format));
+      expect([format, other.equals(truth), refusals > 0]).toEqual([format, true, true]);
+    }
+    await shards.close();
+  });
+
+  test('fail if one piece does, and are not made further than they are taken', async () => {
+    const dataset = await written(threads);
+    const request = parseQuery(byGene, dataset.fields);
+    const total = Math.ceil(dataset.snapshot.rows / 500);
+    for (const format of formats) {
+      let asked = 0;
+      const { records } = threads.engine.memory!;
+      const failing = withRecords(threads.engine, (...args) => {
+        if (++asked === 3) throw new Error('for a test');
+        return records(...args);
+      });
+      await expect(pageOf(failing, dataset, request, format).then(bytesOf)).rejects.toThrow('for a test'); // prettier-ignore
+
+      asked = 0;
+      const ended: Promise<unknown>[] = [];
+      const counting = withRecords(threads.engine, (...args) => {
+        asked++;
+        const made = records(...args);
+        ended.push(made.catch(() => undefined));
+        return made;
+      });
+      const leaving = new AbortController();
+      const page = await pageOf(counting, dataset, request, format, leaving.signal);
+      await Promise.all(ended);
+      expect([format, asked < total]).toEqual([format, true]);
+      const before = asked;
+      const iterator = (page as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+      await iterator.next();
+      leaving.abort();
+      await expect(rest(iterator)).rejects.toMatchObject({ code: 'canceled' });
+      expect([format, asked]).toEqual([format, before]);
+    }
+  });
+});
+
+async function rest(iterator: AsyncIterator<Uint8Array>): Promise<void> {
+  while (!(await iterator.next()).done);
+}
+
+/** The engine with another way to make records in threads. */
+function withRecords(engine: QueryEngine, records: MemoryExecutor['records']): QueryEngine {
+  return { ...engine, memory: { ...engine.memory!, records } };
+}
