@@ -40,7 +40,8 @@ afterAll(() => queryEngine.close());
 async function warmed(hot: Parameters<typeof warm>[1], signal = new AbortController().signal) {
   const { catalog, store } = server;
   loaded.length = 0;
-  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message)).columns;
+  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message))
+    .columns;
   return loaded;
 }
 
