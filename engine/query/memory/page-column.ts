@@ -2,11 +2,13 @@ import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
+import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import { acquire, release } from '../../core/buffers.js';
-import type { ColumnValues, MemoryColumn } from './column.js';
+import type { ColumnValues, DictionaryValues, MemoryColumn } from './column.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
+import { dictionaryIndices } from './value-sink.js';
 
 /** A page of a row group: the same rows of all leaves. */
 export interface RowPage {
@@ -67,11 +69,12 @@ export function dictionaryPage(
 }
 
 function columnOf(
-  { body, count, encoding }: DecompressedPage,
+  page: DecompressedPage,
   leaf: SegmentLeaf,
   rows: number,
   entries: DecodedValues | undefined,
 ): MemoryColumn {
+  const { body, count, encoding } = page;
   const { maxDefinition, maxRepetition, physical } = leaf;
   const levels = acquire(Int32Array, count);
   try {
@@ -100,14 +103,51 @@ function columnOf(
     }
     if (row !== rows) throw new RangeError(`a page has ${row} of ${rows} rows`);
     if (offsets !== undefined) offsets[rows] = found;
+    const gaps = found === rows ? undefined : present;
+    if (encoding === encodingId.rleDictionary && entries?.kind === 'strings') {
+      const values = dictionaryValues(page, found, entries, gaps);
+      const { indices, dictionary } = values;
+      const bytes = rows * 8 + indices.byteLength + 2 * dictionary.utf8.bytes.length + dictionary.strings.length * 64; // prettier-ignore
+      return { rows, offsets, present: gaps, values, bytes };
+    }
     const decoded = readValues(body, physical, encoding, found, entries);
-    const isFull = present === undefined || found === rows;
-    const values = valuesOf(isFull ? decoded : spread(decoded, present, rows), leaf);
-    const bytes = rows * 8 + sizeOf(decoded);
-    return { rows, offsets, present: isFull ? undefined : present, values, bytes };
+    const values = valuesOf(gaps ? spread(decoded, gaps, rows) : decoded, leaf);
+    return { rows, offsets, present: gaps, values, bytes: rows * 8 + sizeOf(decoded) };
   } finally {
     release(levels);
   }
+}
+
+/** The values of a page as indices of a dictionary of its own: conditions are decided by the strings that the page has. */
+function dictionaryValues(
+  page: DecompressedPage,
+  count: number,
+  entries: Extract<DecodedValues, { readonly kind: 'strings' }>,
+  gaps: Uint8Array | undefined,
+): DictionaryValues {
+  const all = dictionaryIndices(page, count, entries.offsets.length - 1);
+  const numbers = new Map<number, number>();
+  const size = gaps?.length ?? count;
+  const indices = new Uint32Array(size);
+  let value = 0;
+  for (let i = 0; i < size; i++) {
+    if (gaps !== undefined && gaps[i] === 0) continue;
+    const entry = all[value++]!;
+    let number = numbers.get(entry);
+    if (number === undefined) numbers.set(entry, (number = numbers.size));
+    indices[i] = number;
+  }
+  release(all);
+  const parts = Array.from(numbers.keys(), (entry) =>
+    entries.bytes.subarray(entries.offsets[entry]!, entries.offsets[entry + 1]!),
+  );
+  const offsets = new Uint32Array(parts.length + 1);
+  for (const [i, part] of parts.entries()) offsets[i + 1] = offsets[i]! + part.length;
+  const bytes = Buffer.concat(parts);
+  const strings = parts.map((_, i) => bytes.toString('utf8', offsets[i], offsets[i + 1]));
+  const dictionary = { strings, utf8: { kind: 'strings', bytes, offsets } as const };
+  const narrow = parts.length > 256 ? indices : Uint8Array.from(indices);
+  return { kind: 'dictionary', indices: narrow, dictionary };
 }
 
 /** Moves the values to their rows; rows without a value have any. */

@@ -117,6 +117,7 @@ const numeric = <T extends bigint | number>(a: T, b: T): number => (a < b ? -1 :
 
 const longOf = (statistic: Statistic): bigint | undefined => {
   if (typeof statistic === 'bigint') return statistic;
+  if (Number.isSafeInteger(statistic)) return BigInt(statistic as number);
   const text = typeof statistic === 'boolean' ? '' : String(statistic);
   return /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 };

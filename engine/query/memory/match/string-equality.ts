@@ -25,7 +25,20 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
       const some = someOf(within, (value) => wanted.has(form(stringAt(stored, value))));
       if (some !== undefined) return some;
       const table = hashes();
-      if (table === undefined) return scanEqual(stored, count, wanted, ignoreCase);
+      if (table === undefined && list.length > fewValues)
+        return scanEqual(stored, count, wanted, ignoreCase);
+      if (table === undefined) {
+        const equal: number[] = [];
+        for (let value = 0; value < count; value++) {
+          const isEqual = bytes.some(
+            (text, i) =>
+              hasBytes(stored, value, text, ignoreCase) ??
+              form(stringAt(stored, value)) === list[i],
+          );
+          if (isEqual) equal.push(value);
+        }
+        return equal.length === 0 ? 'none' : Int32Array.from(equal);
+      }
       wantedHashes ??= Int32Array.from(list, (text) => stringHash(lowerCase(text)));
       const found: number[] = [];
       table.findAll(wantedHashes, (i, value) => {
@@ -37,6 +50,8 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
   });
 }
 
+/** Up to this many strings are compared with each value without hashing it. */
+const fewValues = 4;
 /** Up to this many new entries are compared one by one. */
 const smallDictionary = 1_000;
 
