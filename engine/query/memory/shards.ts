@@ -67,11 +67,15 @@ export class Shards {
     this.#open = () => Promise.all(this.#rows.map(() => open(events)));
   }
 
-  /** Starts the threads; resolves when they answer. Otherwise they start with the first snapshot. */
+  /** Starts the threads; resolves when they answer or are closed. Otherwise they start with the first snapshot. */
   async start(): Promise<void> {
     this.#threads = await (this.#opening ??= this.#open());
     const nothing: ToShard = { kind: 'forget', snapshot: 0 };
-    await Promise.all(this.#threads.map((thread) => thread.run(nothing)));
+    try {
+      await Promise.all(this.#threads.map((thread) => this.#run(thread, nothing)));
+    } catch (error) {
+      if (!this.#isClosed) throw error;
+    }
   }
 
   /** Makes a snapshot known to the shards. */

@@ -60,7 +60,8 @@ function withoutIndex({ snapshot, fields }: Dataset): Dataset {
     writeFileSync(path, cutIndex(readFileSync(file)));
     return path;
   });
-  const segments = snapshot.segments.map((segment) => ({ ...segment, checksum: 'other' }));
+  const others = { checksum: 'other', blockChecksums: undefined };
+  const segments = snapshot.segments.map((segment) => ({ ...segment, ...others }));
   return { fields, snapshot: { ...snapshot, datasetId: 999, files, segments } };
 }
 

@@ -36,11 +36,12 @@ const columns: Columns = [
 ];
 const fields = fieldRows(columns, []);
 
-/** Segments of a million records sorted by chromosome 1, 2, 3 …; depth lies from 0 to 100, gene from A to Z. */
+/** Segments of a million records sorted by chromosome 1, 2, 3 …, from whose places their variants follow; depth lies from 0 to 100, gene from A to Z. */
 function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
   const statsOf = (i: number): Readonly<Record<string, LeafStats>> => ({
     depth: { nulls: 0, min: 0, max: 100 },
     gene: { nulls: 10, min: 'A', max: 'Z' },
+    variant: { nulls: 0, min: 'GRCH38-', max: 'GRCH38-9' },
     'genomic_coordinates.chromosome': { nulls: 0, min: String(i + 1), max: String(i + 1) },
     'genomic_coordinates.start': { nulls: 0, min: 1, max: 240_000_000 },
   });
@@ -52,6 +53,7 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     checksum: '',
     columns,
     stats: statsOf(i),
+    areVariantsPlaced: true,
   }));
   return {
     datasetId: 1,
