@@ -8,7 +8,8 @@
 export class AdmissionCache {
   readonly #window: CachePart;
   readonly #main: CachePart;
-  readonly #uses = new Map<string, Uses>();
+  /** Of keys that queries asked for of late, too, whether there is a value or not. */
+  readonly #entries = new Map<string, Entry>();
   #query = 0;
   /** Counts are halved earlier if they are of more keys than this. */
   #maxKeys = leastMaxKeys;
@@ -27,98 +28,109 @@ export class AdmissionCache {
   /** A query begins: what it asks for several times counts once. */
   beginQuery(): void {
     this.#query++;
-    if (this.#query % queriesPerAge === 0 || this.#uses.size > this.#maxKeys) this.#age();
+    if (this.#query % queriesPerAge === 0 || this.#entries.size > this.#maxKeys) this.#age();
   }
 
-  /** Whether there is an entry; asking does not count as use. */
+  /** Whether there is a value; asking does not count as use. */
   has(key: string): boolean {
-    return this.#window.entries.has(key) || this.#main.entries.has(key);
+    return this.#entries.get(key)?.part !== undefined;
   }
 
   get(key: string): unknown {
-    this.#count(key);
-    return (this.#window.touch(key) ?? this.#main.touch(key))?.value;
+    const entry = this.#entry(key);
+    if (entry.query !== this.#query) {
+      entry.query = this.#query;
+      if (entry.uses < maxUses) entry.uses++;
+    }
+    entry.part?.touch(entry);
+    return entry.value;
   }
 
   /** Adds or replaces a value, whose size is in bytes, unless others are worth more. */
   set(key: string, value: unknown, bytes: number): void {
-    this.#window.delete(key);
-    this.#main.delete(key);
-    const entry = { value, bytes };
-    if (bytes > this.#window.limit) return this.#admit(key, entry);
-    this.#window.add(key, entry);
-    for (const [oldest, left] of this.#window.entries) {
-      if (this.#window.isWithinLimit) break;
-      this.#window.delete(oldest);
-      this.#admit(oldest, left);
+    const entry = this.#entry(key);
+    entry.part?.remove(entry);
+    entry.value = value;
+    entry.bytes = bytes;
+    if (bytes > this.#window.limit) return this.#admit(entry);
+    this.#window.add(entry);
+    while (!this.#window.isWithinLimit) {
+      const oldest = this.#window.oldest!;
+      this.#window.remove(oldest);
+      this.#admit(oldest);
     }
   }
 
   clear(): void {
-    this.#window.clear();
-    this.#main.clear();
+    for (const part of [this.#window, this.#main])
+      while (part.oldest !== undefined) drop(part.oldest);
+  }
+
+  #entry(key: string): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const made = new Entry();
+    this.#entries.set(key, made);
+    return made;
   }
 
   /** Adds an entry to the main part if there is room, or if each of those that have to go was asked for by fewer queries. */
-  #admit(key: string, entry: Entry): void {
+  #admit(entry: Entry): void {
     const main = this.#main;
     let lacking = main.size + entry.bytes - main.limit;
-    if (entry.bytes > main.limit) return;
-    const uses = this.#uses.get(key)?.count ?? 0;
-    const victims: string[] = [];
-    for (const [oldest, { bytes }] of main.entries) {
-      if (lacking <= 0) break;
-      if ((this.#uses.get(oldest)?.count ?? 0) >= uses) return;
+    const victims: Entry[] = [];
+    let oldest = main.oldest;
+    while (lacking > 0) {
+      if (entry.bytes > main.limit || oldest === undefined || oldest.uses >= entry.uses)
+        return drop(entry);
       victims.push(oldest);
-      lacking -= bytes;
+      lacking -= oldest.bytes;
+      oldest = oldest.newer;
     }
-    for (const victim of victims) main.delete(victim);
-    main.add(key, entry);
-  }
-
-  #count(key: string): void {
-    const known = this.#uses.get(key);
-    if (known === undefined) this.#uses.set(key, { count: 1, query: this.#query });
-    else if (known.query === this.#query) return;
-    else {
-      known.query = this.#query;
-      if (known.count < maxCount) known.count++;
-    }
+    for (const victim of victims) drop(victim);
+    main.add(entry);
   }
 
   #age(): void {
-    for (const [name, one] of this.#uses) {
-      one.count >>= 1;
-      if (one.count === 0 && !this.has(name)) this.#uses.delete(name);
+    for (const [key, entry] of this.#entries) {
+      entry.uses >>= 1;
+      if (entry.uses === 0 && entry.part === undefined) this.#entries.delete(key);
     }
-    this.#maxKeys = Math.max(leastMaxKeys, 2 * this.#uses.size);
+    this.#maxKeys = Math.max(leastMaxKeys, 2 * this.#entries.size);
   }
 }
 
 /** The window is one part in this many. */
 const windowShare = 16;
 /** More uses are not told apart. */
-const maxCount = 15;
+const maxUses = 15;
 /** After as many queries, all counts are halved, so that what was used long ago can leave. */
 const queriesPerAge = 64;
 const leastMaxKeys = 1 << 17;
 
-interface Entry {
-  readonly value: unknown;
-  readonly bytes: number;
+/** What is known of a key, and its place in a part of the cache that has its value. */
+class Entry {
+  value: unknown;
+  bytes = 0;
+  /** In how many of the latest queries the key was asked for, and in which one last. */
+  uses = 0;
+  query = -1;
+  part: CachePart | undefined;
+  older: Entry | undefined;
+  newer: Entry | undefined;
 }
 
-/** In how many of the latest queries a key was asked for, and in which one last. */
-interface Uses {
-  count: number;
-  query: number;
+function drop(entry: Entry): void {
+  entry.part?.remove(entry);
+  entry.value = undefined;
 }
 
-/** Entries in the order of their last use. */
+/** A list of entries in the order of their last use. */
 class CachePart {
-  readonly entries = new Map<string, Entry>();
   readonly limit: number;
   size = 0;
+  oldest: Entry | undefined;
+  #newest: Entry | undefined;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -128,28 +140,30 @@ class CachePart {
     return this.size <= this.limit;
   }
 
-  touch(key: string): Entry | undefined {
-    const entry = this.entries.get(key);
-    if (entry === undefined) return undefined;
-    this.entries.delete(key);
-    this.entries.set(key, entry);
-    return entry;
+  touch(entry: Entry): void {
+    if (entry === this.#newest) return;
+    this.remove(entry);
+    this.add(entry);
   }
 
-  add(key: string, entry: Entry): void {
-    this.entries.set(key, entry);
+  add(entry: Entry): void {
+    entry.part = this;
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
     this.size += entry.bytes;
   }
 
-  delete(key: string): void {
-    const entry = this.entries.get(key);
-    if (entry === undefined) return;
-    this.entries.delete(key);
+  remove(entry: Entry): void {
+    const { older, newer } = entry;
+    if (older === undefined) this.oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    entry.part = undefined;
+    entry.older = undefined;
+    entry.newer = undefined;
     this.size -= entry.bytes;
-  }
-
-  clear(): void {
-    this.entries.clear();
-    this.size = 0;
   }
 }

@@ -16,8 +16,8 @@ import type { PageFormat, PageLayout, PageRecords } from '../results/page-format
 import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates } from './top-rows.js';
-import type { ShardAnswer, ShardQuery } from './protocol.js';
-import { recordsOfShards } from './shard-records.js';
+import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
+import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
 import { TermLookup } from './term-lookup.js';
 import { rankedPage, rankOf } from '../text/ranked.js';
@@ -156,7 +156,7 @@ async function select(
   };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
-  const counts = answers.flatMap((answer) => pairs(answer.counts)).sort((a, b) => a[0] - b[0]);
+  const counts = answers.flatMap((answer) => rowPairs(answer.counts)).sort((a, b) => a[0] - b[0]);
   const rows =
     limit === 0
       ? []
@@ -164,7 +164,7 @@ async function select(
         ? sorted(answers, ordering, offset, limit)
         : isNear
           ? answers
-              .flatMap((answer) => pairs(answer.rows))
+              .flatMap((answer) => rowPairs(answer.rows))
               .sort((a, b) => a[0] - b[0] || a[1] - b[1])
               .slice(offset, offset + limit)
           : await farRows(shards, prepared, counts, { predicate, offset, limit }, options);
@@ -173,21 +173,21 @@ async function select(
     total: total ?? counts.reduce((sum, [, count]) => sum + count, 0),
     rows,
     facets: facetsOf(facets, answers),
-    records: answers[0]?.records,
+    records: recordsOfAnswers(answers, rows, selection.layout),
     access: accessOf(answers),
   };
 }
 
-/** What a shard needs to read the page, if it is the only one that is asked. */
+/** What a shard needs to give records along with its answer. */
 function pageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,
   { offset, limit, layout }: Selection,
 ): Pick<ShardQuery, 'page'> {
   if (limit === 0 || layout === undefined) return {};
-  if (segments.some((segment) => shardOf[segment] !== shardOf[segments[0]!])) return {};
+  const isOnly = segments.every((segment) => shardOf[segment] === shardOf[segments[0]!]);
   const projection = shards.knowProjection(layout.projection);
-  return { page: { offset, limit, projection, format: layout.format } };
+  return { page: { offset, limit, projection, format: layout.format, isOnly } };
 }
 
 /** The page in order of relevance; the scores have their weights. */
@@ -217,11 +217,12 @@ async function selectRanked(
     .flatMap((answer) => answer.ranked)
     .sort((a, b) => b.score - a.score || a.segment - b.segment || a.row - b.row)
     .slice(offset, offset + limit);
+  const found = rankedPage(ranked);
   return {
-    ...rankedPage(ranked),
+    ...found,
     total: cursor?.total ?? total,
     facets: facetsOf(facets, answers),
-    records: answers[0]?.records,
+    records: recordsOfAnswers(answers, found.rows, selection.layout),
     access: accessOf(answers),
   };
 }
@@ -336,7 +337,7 @@ async function farRows(
     const query = { predicate, terms, ordering: [], first: to, facets: null };
     const answers = await ask(shards, { known, terms, segments: [segment] }, query, options);
     if (isUnsupported(answers)) return answers;
-    rows.push(...pairs(answers[0]!.rows).slice(from));
+    rows.push(...rowPairs(answers[0]!.rows).slice(from));
   }
   return rows;
 }
@@ -365,10 +366,4 @@ function termsIn(terms: ShardQuery['terms'], segments: readonly number[]): Shard
 /** A row from a cursor position in insertion order; the first file of a snapshot holds the schema. */
 function rowOf({ file, row }: { readonly file: number; readonly row: bigint | string }): RowRef {
   return [file - 1, Number(row)];
-}
-
-function pairs(flat: Float64Array): RowRef[] {
-  const list: RowRef[] = [];
-  for (let i = 0; i < flat.length; i += 2) list.push([flat[i]!, flat[i + 1]!]);
-  return list;
 }

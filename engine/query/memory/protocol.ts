@@ -1,6 +1,6 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
-import type { SegmentAccess, SegmentRows } from '../plan/executor.js';
+import type { RowRef, SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { Projected } from '../results/projection.js';
@@ -54,7 +54,7 @@ export interface ShardQuery {
   readonly sides?: readonly Predicate[];
   /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
   readonly relevance?: Relevance;
-  /** With this, the answer has the records of the page: no other shard is asked. */
+  /** With this, the answer may have records. */
   readonly page?: ShardPage;
 }
 
@@ -62,6 +62,8 @@ export interface ShardQuery {
 export interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
+  /** True if no other shard is asked: the answer has the records of the page. Otherwise it has those of all its rows, if they are few. */
+  readonly isOnly: boolean;
 }
 
 /** The layout of records (`PageLayout`). */
@@ -95,9 +97,23 @@ export interface ShardAnswer {
   readonly listed: readonly SegmentRows[];
   /** With `relevance`: the rows up to the end of the page, in order. */
   readonly ranked: readonly RankedRow[];
-  /** With `page`, unless the projection has been forgotten: its records. */
+  /** As `ShardPage.isOnly` says, unless the projection has been forgotten. */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
+}
+
+/** The rows that an answer gives, in the order of the page. */
+export function rowsOfAnswer({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
+  if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
+  if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
+  return rowPairs(rows);
+}
+
+/** Rows from the form in which they are sent: pairs, the number of a segment and the number of a row in it. */
+export function rowPairs(flat: Float64Array): RowRef[] {
+  const list: RowRef[] = [];
+  for (let i = 0; i < flat.length; i += 2) list.push([flat[i]!, flat[i + 1]!]);
+  return list;
 }
 
 /** Columns to load while nothing is asked. */

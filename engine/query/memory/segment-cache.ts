@@ -28,8 +28,8 @@ const maxFiles = 512;
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryBytes = 256;
 
-/** Maximum number of keys that are kept for a segment. */
-const maxKeptKeys = 32;
+/** Maximum number of fields whose keys are kept for a segment. */
+const maxKeptFields = 32;
 
 /** What single pages of a segment are read with, through the cache. */
 export interface SegmentPages {
@@ -47,13 +47,13 @@ export interface SegmentPages {
  * within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
  */
 export class SegmentCache {
-  /** By `keyOf` and other keys that begin with another word; `absent` where a segment has none. */
+  /** By `FieldKeys` and other keys that begin with another word; `absent` where a segment has none. */
   readonly entries: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
-  /** Access to the pages of each segment that was asked for it. */
-  readonly #pages = new WeakMap<ShardSegment, SegmentPages>();
+  /** Access to the segments that were asked for. */
+  readonly #known = new WeakMap<ShardSegment, KnownSegment>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
   /** The files that may have an open descriptor. */
   readonly #mayBeOpen = new Set<SegmentFile>();
@@ -82,9 +82,25 @@ export class SegmentCache {
 
   /** The columns of a segment, loaded when they are first asked for; `terms` are the rows that the text index found. */
   view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
+    const { view } = this.#segment(snapshot, segment);
+    return terms === undefined ? view : { ...view, terms };
+  }
+
+  /** Access to single pages of a segment. */
+  pages(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
+    return this.#segment(snapshot, segment).pages;
+  }
+
+  /** A segment object belongs to one snapshot. */
+  #segment(snapshot: ShardSnapshot, segment: ShardSegment): KnownSegment {
+    const known = this.#known.get(segment);
+    if (known !== undefined) return known;
     const level = recordLevel(segment.rows);
-    const selections = this.#selections(segment);
-    return { ...this.#viewOf({ snapshot, segment, depth: 0, level }), terms, selections };
+    const scope = { snapshot, segment, depth: 0, level, keys: new Map<string, FieldKeys>() };
+    const view = { ...this.#viewOf(scope), selections: this.#selections(segment) };
+    const made = { view, pages: this.#pagesOf(scope) };
+    this.#known.set(segment, made);
+    return made;
   }
 
   #selections({ path, rows }: ShardSegment): SelectionCache {
@@ -103,29 +119,13 @@ export class SegmentCache {
     };
   }
 
-  /** Access to single pages of a segment. */
-  pages(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
-    const known = this.#pages.get(segment);
-    if (known !== undefined) return known;
-    const made = this.#pagesOf(snapshot, segment);
-    this.#pages.set(segment, made);
-    return made;
-  }
-
-  #pagesOf(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
-    const scope: Scope = { snapshot, segment, depth: 0, level: recordLevel(segment.rows) };
-    const fileOf = (): SegmentFile => this.file(segment);
-    const keys = new RecentMap<string, string>(maxKeptKeys);
+  #pagesOf(scope: Scope): SegmentPages {
+    const fileOf = (): SegmentFile => this.file(scope.segment);
     return {
       get file() {
         return fileOf();
       },
-      hasColumn: (name) => {
-        // Lookups ask for the same few keys in every segment: a string that is kept is hashed once.
-        let key = keys.get(name);
-        if (key === undefined) keys.set(name, (key = `${prefixOf('', scope)}${name}`));
-        return this.entries.has(key);
-      },
+      hasColumn: (name) => this.entries.has(keysOf(scope, name).column),
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
     };
@@ -151,7 +151,7 @@ export class SegmentCache {
     const path = physicalPath(scope.snapshot.columns, field.path);
     const leaf = path && file.leaf(path);
     if (leaf === undefined) return undefined;
-    const key = `${page.first}\n${keyOf('', scope, field)}`;
+    const key = `${page.first}\n${keysOf(scope, fieldName(field)).column}`;
     const known = this.entries.get(key) as MemoryColumn | undefined;
     if (known !== undefined) return known;
     const read = loadPage(file, leaf, page, this.#entries(file, leaf, page));
@@ -182,13 +182,14 @@ export class SegmentCache {
         const found = this.#elements(scope, list);
         if (found === undefined) return undefined;
         const { offsets, level } = found;
-        return { offsets, view: this.#viewOf({ ...scope, depth: list.path.length, level }) };
+        const keys = new Map<string, FieldKeys>();
+        return { offsets, view: this.#viewOf({ ...scope, depth: list.path.length, level, keys }) };
       },
     };
   }
 
   #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
-    const key = keyOf('', scope, field);
+    const key = keysOf(scope, fieldName(field)).column;
     const known = this.entries.get(key) as MemoryColumn | 'absent' | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
@@ -206,12 +207,12 @@ export class SegmentCache {
   }
 
   #distinct(scope: Scope, field: FieldRef): DistinctStrings | undefined {
-    if (this.entries.has(keyOf('', scope, field))) return undefined;
+    const { column, distinct: key } = keysOf(scope, fieldName(field));
+    if (this.entries.has(column)) return undefined;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
     if (path === undefined) return undefined;
     const dictionary = this.#dictionaryOf(scope, field);
-    const key = keyOf('~', scope, field);
     let distinct = this.entries.get(key) as Int32Array | 'absent' | undefined;
     if (distinct === undefined) {
       distinct = loadDistinct(this.file(segment), path, dictionary) ?? 'absent';
@@ -226,7 +227,7 @@ export class SegmentCache {
   }
 
   #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
-    const key = keyOf('[]', scope, list);
+    const key = keysOf(scope, fieldName(list)).elements;
     const known = this.entries.get(key) as LoadedElements | 'absent' | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const path = physicalPath(scope.snapshot.columns, list.path);
@@ -252,7 +253,7 @@ export class SegmentCache {
   }
 
   #hashes(scope: Scope, field: FieldRef): StringHashes | undefined {
-    const key = keyOf('#', scope, field);
+    const key = keysOf(scope, fieldName(field)).hashes;
     const known = this.entries.get(key) as StringHashes | undefined;
     if (known !== undefined) return known;
     const column = this.#column(scope, field);
@@ -284,24 +285,41 @@ interface Scope {
   /** Length of the path of the list; 0 for records. */
   readonly depth: number;
   readonly level: RowLevel;
+  /** By `fieldName`. */
+  readonly keys: Map<string, FieldKeys>;
 }
 
-/** What a key stands for: a column, its distinct strings, its hashes, or the elements of a list. */
-type CacheKeyKind = '' | '~' | '#' | '[]';
-
-/** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
-function keyOf(what: CacheKeyKind, scope: Scope, field: FieldRef): string {
-  return `${prefixOf(what, scope)}${fieldName(field)}`;
+/** Access to the columns and pages of a segment. */
+interface KnownSegment {
+  readonly view: SegmentView;
+  readonly pages: SegmentPages;
 }
 
-function prefixOf(what: CacheKeyKind, { segment, depth }: Scope): string {
-  return `${what}${depth}\n${segment.path}\n`;
+/** The cache keys of what belongs to a field: its column, its distinct strings, its hashes, and the elements of a list. */
+type FieldKeys = Readonly<Record<'column' | 'distinct' | 'hashes' | 'elements', string>>;
+
+/**
+ * The keys of a field, given by its `fieldName`; the list of a scope is the beginning of the field's path. Queries ask for the same few
+ * fields in every segment: a string that is kept is hashed once.
+ */
+function keysOf({ segment, depth, keys }: Scope, name: string): FieldKeys {
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  const key = `${depth}\n${segment.path}\n${name}`;
+  const made = { column: key, distinct: `~${key}`, hashes: `#${key}`, elements: `[]${key}` };
+  if (keys.size === maxKeptFields) keys.clear();
+  keys.set(name, made);
+  return made;
 }
 
 /** The name of a field in the keys of the cache: its type, since a field may be read as another type than before, and its path. */
-export function fieldName({ path, type }: FieldRef): string {
-  return `${type}\n${path.join('\n')}`;
+export function fieldName(field: FieldRef): string {
+  let name = names.get(field);
+  if (name === undefined) names.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
+  return name;
 }
+
+const names = new WeakMap<FieldRef, string>();
 
 /** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
 export function sendable(found: SelectionVector): RowSet {

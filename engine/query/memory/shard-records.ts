@@ -4,6 +4,7 @@ import type { RunOptions } from '../plan/limits.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { joinedRecords } from '../results/page-records.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
+import { rowsOfAnswer, type ShardAnswer } from './protocol.js';
 import type { Shards } from './shards.js';
 
 /** Records in the order of `rows`, each made by the shard that caches its pages. */
@@ -32,6 +33,33 @@ export async function recordsOfShards<F extends PageFormat>(
     return { records, at };
   });
   return joinedRecords(parts, layout);
+}
+
+/** The records of a page that the shards have given along with their rows; undefined if one gave none, or if rows of it are on no page. */
+export function recordsOfAnswers(
+  answers: readonly ShardAnswer[],
+  rows: readonly RowRef[],
+  layout: PageLayout | undefined,
+): PageRecords | undefined {
+  if (answers.length === 1) return answers[0]!.records;
+  if (layout === undefined) return undefined;
+  const parts: { readonly records: PageRecords; readonly of: readonly RowRef[] }[] = [];
+  for (const answer of answers) {
+    const of = rowsOfAnswer(answer);
+    if (of.length === 0) continue;
+    if (answer.records === undefined) return undefined;
+    parts.push({ records: answer.records, of });
+  }
+  if (rows.length === 0 || parts.reduce((sum, { of }) => sum + of.length, 0) !== rows.length)
+    return undefined;
+  const places = new Map(rows.map(([segment, row], at) => [`${segment} ${row}`, at]));
+  return joinedRecords(
+    parts.map(({ records, of }) => ({
+      records,
+      at: of.map(([segment, row]) => places.get(`${segment} ${row}`)!),
+    })),
+    layout,
+  );
 }
 
 /** The indices of the rows of each shard, segment by segment. */

@@ -16,15 +16,17 @@ import { matchers, type Matcher } from './evaluate.js';
 import { groupsToRead, matchPages, pageQuery, pagesToRead, type PageQuery } from './page-match.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
-import type {
-  ShardAnswer,
-  ShardCount,
-  ShardLayout,
-  ShardLoad,
-  ShardQuery,
-  ShardRecords,
-  ShardSegment,
-  ShardSnapshot,
+import {
+  rowPairs,
+  rowsOfAnswer,
+  type ShardAnswer,
+  type ShardCount,
+  type ShardLayout,
+  type ShardLoad,
+  type ShardQuery,
+  type ShardRecords,
+  type ShardSegment,
+  type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
@@ -131,12 +133,11 @@ export class Shard {
       access,
     };
     if (query.page === undefined) return answer;
-    const { offset, limit } = query.page;
-    const records = this.#records(
-      snapshot,
-      rowsIn(answer).slice(offset, offset + limit),
-      query.page,
-    );
+    const { offset, limit, isOnly } = query.page;
+    const found = rowsOfAnswer(answer);
+    if (!isOnly && (found.length === 0 || found.length > fewRows)) return answer;
+    const ofPage = isOnly ? found.slice(offset, offset + limit) : found;
+    const records = this.#records(snapshot, ofPage, query.page);
     return isUnsupported(records) ? answer : { ...answer, records };
   }
 
@@ -219,7 +220,7 @@ export class Shard {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgotten;
     if (!query.isContinued) this.#cache.beginQuery();
-    return this.#records(snapshot, rowsOf(query.rows), query);
+    return this.#records(snapshot, rowPairs(query.rows), query);
   }
 
   #records(
@@ -229,12 +230,11 @@ export class Shard {
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
     if (projection === undefined) return forgotten;
-    const byNumber = new Map(snapshot.segments.map((segment) => [segment.number, segment]));
     const source = {
       cache: this.#cache.entries,
-      file: (number: number): SegmentFile => {
-        const segment = byNumber.get(number);
-        if (segment === undefined) throw new Error(`segment ${number} is not of this shard`);
+      file: (wanted: number): SegmentFile => {
+        const segment = snapshot.segments.find(({ number }) => number === wanted);
+        if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
         return this.#cache.file(segment);
       },
     };
@@ -253,16 +253,8 @@ const forgotten: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
-/** The rows that an answer gives, in the order of the page. */
-function rowsIn({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
-  if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
-  if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
-  return rowsOf(rows);
-}
-
-function rowsOf(pairs: Float64Array): readonly RowRef[] {
-  return Array.from({ length: pairs.length / 2 }, (_, i) => [pairs[2 * i]!, pairs[2 * i + 1]!]);
-}
+/** An answer of so few rows has their records, which may not all be on the page. */
+const fewRows = 16;
 
 /** After as many segments in a row of which too many pages may match, a query no longer looks at the pages of the others. */
 const mostMisses = 4;

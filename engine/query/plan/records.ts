@@ -22,9 +22,8 @@ export async function* readPieces<F extends PageFormat>(
   layout: PageLayout<F>,
   options: RunOptions,
 ): AsyncGenerator<PageRecords<F>> {
-  const stopped = new AbortController();
-  const signal =
-    rows.length > pieceRecords ? either(options.signal, stopped.signal) : options.signal;
+  const stopped = rows.length > pieceRecords ? new AbortController() : undefined;
+  const signal = stopped ? either(options.signal, stopped.signal) : options.signal;
   const here = readerInThisThread(snapshot, layout, signal);
   const made = async (from: number): Promise<PageRecords<F>> => {
     const some = rows.slice(from, from + pieceRecords);
@@ -47,7 +46,7 @@ export async function* readPieces<F extends PageFormat>(
     } while (from < rows.length);
     while (pieces.length > 0) yield await pieces.shift()!;
   } finally {
-    stopped.abort();
+    stopped?.abort();
     await Promise.allSettled(pieces);
     here.close();
   }

@@ -118,6 +118,15 @@ async function rowsOf(
 
 const whole = { limit: 10_000 };
 const byGene = { limit: 10_000, ordering: ['gene', '-pos'] };
+/** About nine records in all the segments: the threads give them along with their rows. */
+const few = { limit: 100, filters: [['pos__range', [500, 503]]] };
+const lists = [
+  whole,
+  byGene,
+  few,
+  { ...few, ordering: ['-gene'] },
+  { ...few, offset: 2, limit: 3 },
+];
 
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
@@ -133,7 +142,7 @@ describe('pages', () => {
       ...(random.chance(0.4) && { filters: [['pos__gt', random.below(1000)]] }),
       ...(random.chance(0.3) && { fields: ['samples.AD', 'pos', 'info.CSQ'] }),
     }));
-    for (const body of [whole, byGene, ...bodies]) {
+    for (const body of [...lists, ...bodies]) {
       const request = parseQuery(body, datasets[0]!.fields);
       const rows = await rowsOf(datasets[0]!, threads.engine, request);
       for (const format of formats) {
