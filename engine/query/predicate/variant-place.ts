@@ -1,5 +1,5 @@
 import { variantFields } from '../../store/variant-places.js';
-import { and, node, type FieldRef, type Predicate } from './predicate.js';
+import { and, node, or, type FieldRef, type Predicate } from './predicate.js';
 
 /** True for the field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
 export function isVariant({ path }: FieldRef): boolean {
@@ -38,10 +38,30 @@ export function placed(names: readonly string[], start: Positions, stop: Positio
   ]);
 }
 
-/** The place of the records that have this variant; undefined if the text cannot be taken apart in one way only. */
-export function placeOfVariant(variant: string): Predicate | undefined {
-  const match = /^.+-([^-]+)-(\d+)-(\d+)-(?:-|[^-]*)$/su.exec(variant);
-  if (match === null) return undefined;
-  const [start, stop] = [BigInt(match[2]!), BigInt(match[3]!)];
-  return placed([match[1]!], [start, start], [stop, stop]);
+/** More variants than this are looked for between the first and the last of each chromosome. */
+const maxPlaces = 64;
+
+/** The places of the records that have one of these variants; undefined if one of them cannot be taken apart in one way only. */
+export function placeOfVariants(variants: readonly string[]): Predicate | undefined {
+  const places = new Map<string, [chromosome: string, start: bigint, stop: bigint]>();
+  for (const variant of variants) {
+    const match = /^.+-([^-]+)-(\d+)-(\d+)-(?:-|[^-]*)$/su.exec(variant);
+    if (match === null) return undefined;
+    const [, chromosome, from, to] = match as unknown as [string, string, string, string];
+    const [start, stop] = [BigInt(from), BigInt(to)];
+    const key = variants.length > maxPlaces ? chromosome : variant;
+    const known = places.get(key);
+    if (known === undefined) places.set(key, [chromosome, start, stop]);
+    else {
+      if (start < known[1]) known[1] = start;
+      if (stop > known[2]) known[2] = stop;
+    }
+  }
+  return or(
+    Array.from(places.values(), ([chromosome, start, stop]) =>
+      variants.length > maxPlaces
+        ? placed([chromosome], [start, null], [null, stop])
+        : placed([chromosome], [start, start], [stop, stop]),
+    ),
+  );
 }

@@ -6,8 +6,8 @@ import type { FieldExpression, Statement } from '../../sql/statement.js';
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
-import { or, type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
-import { placeOfVariant } from '../variant-place.js';
+import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
+import { placeOfVariants } from '../variant-place.js';
 import type { Order } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
@@ -39,11 +39,7 @@ export const equality = valueKind<Equality>({
     const strings = values.map(String);
     return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, mostSpellings)) : strings; // prettier-ignore
   },
-  place({ values }) {
-    if (values.length > maxSpans) return undefined;
-    const places = values.map((value) => placeOfVariant(String(value)));
-    return places.every((place) => place !== undefined) ? or(places) : undefined;
-  },
+  place: ({ values }) => placeOfVariants(values.map(String)),
   valueSql: (condition, statement) => foldedSql(condition, statement),
   fieldSql,
   valueTest(condition) {
