@@ -28,8 +28,8 @@ const spillMb = 16_384;
 /** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
 const connections = 8;
 
-/** The first pages of the datasets used last are read before the server listens, for this long at most. */
-const longestWarmingMs = 1_000;
+/** How long the server waits at most for the datasets used last to be warm before it listens; the rest is done while nobody asks. */
+const longestWarmingMs = 3_000;
 
 /** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
 async function serve(config: Config): Promise<() => Promise<void>> {
@@ -88,10 +88,10 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const saveHotColumns = keepHotColumns(data, hot);
     closers.push(async () => {
       warming.abort();
-      await warmed.columns;
+      await warmed;
       await saveHotColumns();
     });
-    await Promise.race([warmed.pages, pause(longestWarmingMs, undefined, { ref: false })]);
+    await Promise.race([warmed, pause(longestWarmingMs, undefined, { ref: false })]);
     const { port } = await app.listen(config.port, config.host);
     process.send?.({ type: 'listening', port });
     return close;

@@ -9,11 +9,11 @@ import { runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
 import type { Store } from '../engine/store/store.js';
-import { visibleData } from '../scheduler/jobs/visible-data.js';
+import { visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js';
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last, and loads the columns that their queries used.
+ * the first page of the datasets that were used last, loads the columns that their queries used, and looks the values of a record up.
  */
 
 interface Warming {
@@ -23,15 +23,15 @@ interface Warming {
 }
 
 /**
- * Warms the datasets, or without any the newest dataset: `pages` resolves when their first pages have been read, `columns` when their columns
- * have been loaded, too. `report` takes what went wrong.
+ * Warms the datasets, or without any the newest dataset; resolves when all of it is done, or the signal aborts. `report` takes what went
+ * wrong.
  */
-export function warm(
+export async function warm(
   { catalog, store, queryEngine }: Warming,
   hot: readonly HotDataset[],
   signal: AbortSignal,
   report: (message: string) => void,
-): { readonly pages: Promise<void>; readonly columns: Promise<void> } {
+): Promise<void> {
   const each = async (work: (dataset: HotDataset) => Promise<void>): Promise<void> => {
     const existing = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
     const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
@@ -47,21 +47,33 @@ export function warm(
       }
     }
   };
-  const pages = each(async ({ dataset }) => {
-    const { snapshot, fields } = await visibleData(catalog, store, dataset);
-    await runQuery(queryEngine, snapshot, fields, parseQuery({ limit: 100 }, fields), { signal });
+  const ask = ({ snapshot, fields }: VisibleData, body: object): ReturnType<typeof runQuery> =>
+    runQuery(queryEngine, snapshot, fields, parseQuery(body, fields), { signal });
+  await each(async ({ dataset }) => {
+    await ask(await visibleData(catalog, store, dataset), { limit: 100 });
   });
-  const columns = async (): Promise<void> => {
-    await pages;
-    await each(async ({ dataset, fields: names }) => {
-      const { snapshot, fields } = await visibleData(catalog, store, dataset);
-      const index = indexFields(fields);
-      const refs = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
-      await queryEngine.memory?.warm(snapshot, refs, { signal, timeoutMs: warmingMs });
-    });
-  };
-  return { pages, columns: columns() };
+  await each(async ({ dataset, fields: names }) => {
+    const { snapshot, fields } = await visibleData(catalog, store, dataset);
+    const index = indexFields(fields);
+    const refs = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
+    await queryEngine.memory?.warm(snapshot, refs, { signal, timeoutMs: warmingMs });
+  });
+  await each(async ({ dataset, fields: names }) => {
+    const data = await visibleData(catalog, store, dataset);
+    const { results } = await ask(data, { limit: 1 });
+    const [record] = JSON.parse(results) as readonly unknown[];
+    for (const name of names.slice(-maxLookups)) {
+      const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
+      if (typeof value === 'string' || typeof value === 'number')
+        await ask(data, { filters: [[name, value]], limit: 1 });
+    }
+  });
 }
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Maximum number of fields of a dataset whose values are looked up. */
+const maxLookups = 16;
 
 /** Loading the columns of one dataset takes at most this long. */
 const warmingMs = 600_000;

@@ -13,6 +13,8 @@ const datasets: number[] = [];
 let queryEngine: QueryEngine;
 const loaded: (readonly [dataset: number, fields: readonly string[]])[] = [];
 const reports: string[] = [];
+/** What queries have read. */
+const read = new HotColumns();
 beforeAll(async () => {
   for (const name of ['first', 'second']) {
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
@@ -28,6 +30,7 @@ beforeAll(async () => {
         loaded.push([datasetId, fields.map(({ name }) => name)]);
       },
     },
+    hot: read,
     dataFolder: server.data.root,
     memoryMb: 64,
     threads: 1,
@@ -40,8 +43,7 @@ afterAll(() => queryEngine.close());
 async function warmed(hot: Parameters<typeof warm>[1], signal = new AbortController().signal) {
   const { catalog, store } = server;
   loaded.length = 0;
-  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message))
-    .columns;
+  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message));
   return loaded;
 }
 
@@ -57,6 +59,8 @@ test('the datasets used last are warmed, with the columns used last first; what 
     [first, []],
   ]);
   expect(reports).toEqual([]);
+  // The values of a record have been looked up.
+  expect(read.list).toEqual([{ dataset: second, fields: ['gene', 'info.AF'] }]);
 });
 
 test('without any, the newest dataset is', async () => {
