@@ -1,7 +1,8 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import type { CountRecords } from '../explain/counts.js';
-import { explanation } from '../explain/explain.js';
+import { explanation, type ExplainScope } from '../explain/explain.js';
+import type { SqlSession } from '../sql/sql-executor.js';
 import { all, node, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
@@ -207,15 +208,22 @@ async function explained(
   const { explain, predicate } = request;
   if (!explain) return undefined;
   const options = { ...runOptions(query), isHeavy: plan.isHeavy };
-  const session = await engine.sql.session(snapshot, predicate, options);
+  let opened: Promise<SqlSession> | undefined;
+  // Before the first statement, all files are compared with their checksums: what is answered without one does not wait for that.
+  const session = (): Promise<SqlSession> =>
+    (opened ??= engine.sql.session(snapshot, predicate, options));
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
   const count: CountRecords | undefined = isInMemory
     ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
     : undefined;
-  return explanation(
-    { ...session, snapshot, predicate, total, steps, plan, access, count },
-    explain,
-  );
+  const scope: ExplainScope = {
+    ...{ snapshot, predicate, total, steps, plan, access, count },
+    language: engine.sql.engine.language,
+    rows: async (statement) => (await session()).rows(statement),
+    findCaseVariants: async (other) => (await session()).findCaseVariants(other),
+    caseVariants: isInMemory ? new Map() : (await session()).caseVariants,
+  };
+  return explanation(scope, explain);
 }
 
 /** The position after a row in insertion order; the first file of a snapshot holds the schema. */
