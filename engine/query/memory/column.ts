@@ -23,10 +23,13 @@ export interface MemoryColumn {
 /** The values, in the order of rows. */
 export type ColumnValues = Numbers | Longs | Flags | DictionaryValues | Utf8Strings;
 
-/** Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. */
+/**
+ * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. Integers are in the narrowest array that
+ * holds all of them.
+ */
 export interface Numbers {
   readonly kind: 'numbers';
-  readonly numbers: Int32Array | Float64Array | Float32Array;
+  readonly numbers: Uint8Array | Int32Array | Float64Array | Float32Array;
   /** True if NaN, which sorts above all numbers, or an infinity is among them. */
   readonly hasNonFinite: boolean;
 }

@@ -19,15 +19,15 @@ export function numberSink(
 ): ValueSink {
   switch (physical) {
     case physicalType.int32:
-      return new Int32Sink(capacity, (words) => numbers(words));
+      return new Int32Sink(capacity, wholeNumbers(chunks));
     case physicalType.float:
       return new Int32Sink(capacity, ({ buffer }) => numbers(new Float32Array(buffer)));
     case physicalType.double:
       return new Int64Sink(capacity, ({ buffer }) => numbers(new Float64Array(buffer)));
     default:
-      if (areWithin(chunks, 1n << 31n))
-        return new Int32Sink(capacity, (words) => numbers(words), 8);
-      if (areWithin(chunks, 1n << 53n)) return new DoubleSink(capacity);
+      if (areWithin(chunks, -(1n << 31n), 1n << 31n))
+        return new Int32Sink(capacity, wholeNumbers(chunks), 8);
+      if (areWithin(chunks, -(1n << 53n), 1n << 53n)) return new DoubleSink(capacity);
       return new Int64Sink(capacity, ({ buffer }) => ({
         kind: 'longs',
         longs: new BigInt64Array(buffer),
@@ -35,11 +35,17 @@ export function numberSink(
   }
 }
 
-/** True if all values are at least `-limit` and below `limit`. */
-function areWithin(chunks: readonly SegmentChunk[], limit: bigint): boolean {
+/** True if all values are at least `from` and below `to`. */
+function areWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigint): boolean {
   return chunks.every(({ range, slots, nulls }) =>
-    range === undefined ? slots === nulls : range[0] >= -limit && range[1] < limit,
+    range === undefined ? slots === nulls : range[0] >= from && range[1] < to,
   );
+}
+
+/** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the time to compare. */
+function wholeNumbers(chunks: readonly SegmentChunk[]): (words: Int32Array) => Numbers {
+  const areBytes = areWithin(chunks, 0n, 256n);
+  return (words) => numbers(areBytes ? new Uint8Array(words) : words);
 }
 
 function numbers(found: Numbers['numbers']): Numbers {
@@ -48,7 +54,7 @@ function numbers(found: Numbers['numbers']): Numbers {
 
 function isFiniteAll(found: Numbers['numbers']): boolean {
   // One loop per kind of array: a loop that sees two kinds is slower.
-  if (found instanceof Int32Array) return true;
+  if (found instanceof Int32Array || found instanceof Uint8Array) return true;
   return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
 }
 
@@ -65,11 +71,11 @@ function areFiniteFloats(values: Float32Array): boolean {
 /** 32-bit values, or 64-bit integers that fit into 32 bits. */
 class Int32Sink implements ValueSink {
   readonly #words: Int32Array;
-  readonly #finish: (words: Int32Array) => ColumnValues;
+  readonly #finish: (words: Int32Array) => Numbers;
   readonly #size: number;
   #dictionary = new Int32Array(0);
 
-  constructor(capacity: number, finish: (words: Int32Array) => ColumnValues, storedBytes = 4) {
+  constructor(capacity: number, finish: (words: Int32Array) => Numbers, storedBytes = 4) {
     this.#words = new Int32Array(capacity);
     this.#finish = finish;
     this.#size = storedBytes;
@@ -109,7 +115,8 @@ class Int32Sink implements ValueSink {
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    return { values: this.#finish(this.#words), bytes: this.#words.byteLength };
+    const values = this.#finish(this.#words);
+    return { values, bytes: values.numbers.byteLength };
   }
 }
 

@@ -24,7 +24,7 @@ export interface SegmentChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
-  /** Minimum and maximum of 64-bit integers and dates; undefined for other types, or if there is no value. */
+  /** Minimum and maximum where they are whole numbers, as those of integers and dates are; undefined if there is no value. */
   readonly range: readonly [bigint, bigint] | undefined;
   /** For strings: the total size of all values, in bytes. */
   readonly textBytes: number;
@@ -239,5 +239,7 @@ function extentOf(begin: bigint | undefined, bytes: number | undefined): IndexEx
 }
 
 function rangeOf(min: unknown, max: unknown): readonly [bigint, bigint] | undefined {
-  return typeof min === 'bigint' && typeof max === 'bigint' ? [min, max] : undefined;
+  const isWhole = (value: unknown): value is bigint | number =>
+    typeof value === 'bigint' || Number.isSafeInteger(value);
+  return isWhole(min) && isWhole(max) ? [BigInt(min), BigInt(max)] : undefined;
 }

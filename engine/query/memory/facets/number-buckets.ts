@@ -1,4 +1,4 @@
-import type { MemoryColumn, SelectionBytes, SegmentView } from '../column.js';
+import type { MemoryColumn, Numbers, SelectionBytes, SegmentView } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
@@ -33,12 +33,8 @@ export class NumberBuckets {
     const selected = selectedValues(column, selection);
     if (selected === null) return;
     if (column.offsets && this.#isOncePerRow) this.#addLists(column, selection);
-    else if (
-      column.values.kind === 'numbers' &&
-      isInt32(column.values.numbers) &&
-      areMostlySmall(column.values.numbers)
-    )
-      this.#addInt32(column.values.numbers, selected, valueCount(column));
+    else if (column.values.kind === 'numbers' && areSmall(column.values.numbers))
+      this.#addSmallOnes(column.values.numbers, selected, valueCount(column));
     else
       eachBlock(column, selection, this.#ids.overflow, (values, start, count) =>
         this.#add(values, start, count),
@@ -51,11 +47,16 @@ export class NumberBuckets {
     this.#counts.add(found, count);
   }
 
-  #addInt32(numbers: Int32Array, selected: Uint8Array | undefined, length: number): void {
+  #addSmallOnes(
+    numbers: Int32Array | Uint8Array,
+    selected: Uint8Array | undefined,
+    length: number,
+  ): void {
     const small = (this.#small ??= new SmallIntegers());
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      const { others, count } = small.add(numbers, selected, from, to);
+      const block = int32s(numbers.subarray(from, to));
+      const { others, count } = small.add(block, selected?.subarray(from, to));
       if (count > 0) this.#add(others, 0, count);
     }
   }
@@ -106,6 +107,16 @@ export class NumberBuckets {
 }
 
 /** Tests the tag, because each thread and sandbox has constructors of its own. */
-function isInt32(numbers: Int32Array | Float64Array | Float32Array): numbers is Int32Array {
-  return numbers[Symbol.toStringTag] === 'Int32Array';
+function areSmall(numbers: Numbers['numbers']): numbers is Int32Array | Uint8Array {
+  const tag = numbers[Symbol.toStringTag];
+  return tag === 'Uint8Array' || (tag === 'Int32Array' && areMostlySmall(numbers as Int32Array));
+}
+
+const widened = new Int32Array(blockLength);
+
+/** At most a block of numbers; the array is overwritten by the next call. */
+function int32s(numbers: Int32Array | Uint8Array): Int32Array {
+  if (numbers.BYTES_PER_ELEMENT === 4) return numbers as Int32Array;
+  widened.set(numbers);
+  return widened.subarray(0, numbers.length);
 }

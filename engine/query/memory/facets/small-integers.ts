@@ -14,21 +14,19 @@ export class SmallIntegers {
   readonly #counts = new IdCounts(directIds + 1);
 
   /**
-   * Counts the selected numbers from `from` to `to`, at most a block. Returns those that are not small, `count` of them; `others`
-   * is overwritten by the next call.
+   * Counts the selected numbers, at most a block. Returns those that are not small, `count` of them; `others` is overwritten by the
+   * next call.
    */
   add(
     numbers: Int32Array,
     selected: Uint8Array | undefined,
-    from: number,
-    to: number,
   ): { readonly others: Float64Array; readonly count: number } {
-    const length = to - from;
+    const { length } = numbers;
     // A local copy: an imported constant would be looked up for each value.
     const shift = directOffset;
     let largest = 0;
     for (let i = 0; i < length; i++) {
-      const id = (numbers[from + i]! + shift) >>> 0;
+      const id = (numbers[i]! + shift) >>> 0;
       found[i] = id;
       if (id > largest) largest = id;
     }
@@ -37,11 +35,11 @@ export class SmallIntegers {
       for (let i = 0; i < length; i++) {
         if (found[i]! < directIds) continue;
         found[i] = directIds;
-        others[count] = numbers[from + i]!;
-        count += selected ? selected[from + i]! : 1;
+        others[count] = numbers[i]!;
+        count += selected ? selected[i]! : 1;
       }
     }
-    if (selected) this.#counts.addSelected(found, length, selected, from);
+    if (selected) this.#counts.addSelected(found, length, selected, 0);
     else this.#counts.add(found, length);
     return { others, count };
   }

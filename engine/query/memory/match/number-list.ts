@@ -26,6 +26,9 @@ export function listed(
       if (whole.length === 0) return 'none';
       if (table !== undefined) integersInTable(values, selected, table, from);
       else integersInSet(values, selected, all);
+    } else if (values instanceof Uint8Array) {
+      const isWanted = Uint8Array.from({ length: 256 }, (_, value) => Number(all.has(value)));
+      for (let i = 0; i < count; i++) selected[i] = isWanted[values[i]!]!;
     } else if (values instanceof Float64Array) {
       numbersInSet(values, selected, all);
     } else {

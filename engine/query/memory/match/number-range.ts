@@ -14,6 +14,10 @@ export function numbersIn(
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => values[i]! >= from && values[i]! <= to);
   if (values instanceof Int32Array) return integersFrom(values, count, from, to);
+  if (values instanceof Uint8Array) {
+    if (from > 255 || to < 0) return 'none';
+    return bytesFrom(values, count, Math.max(from, 0), Math.min(to, 255));
+  }
   return values instanceof Float64Array
     ? doublesFrom(values, count, from, to)
     : floatsFrom(values, count, from, to);
@@ -40,6 +44,25 @@ function integersFrom(values: Int32Array, count: number, from: number, to: numbe
       (Number((values[i + 3]! - first) >>> 0 <= size) << 24);
   }
   for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return mask;
+}
+
+/** Compares four bytes at once, two in the halves of a word and then the other two: bit 8 of a half is set if its byte is in the span. */
+function bytesFrom(values: Uint8Array, count: number, from: number, to: number): Uint8Array {
+  const mask = acquireBytes(count);
+  const stored = wordsOf(values);
+  const words = wordsOf(mask).subarray(0, stored.length);
+  const first = 0x01000100 - from * 0x00010001;
+  const last = 0x01000100 + to * 0x00010001;
+  for (let i = 0; i < words.length; i++) {
+    const word = stored[i]!;
+    const even = word & 0x00ff00ff;
+    const odd = (word >>> 8) & 0x00ff00ff;
+    words[i] =
+      ((((even + first) & (last - even)) >>> 8) & 0x00010001) |
+      ((odd + first) & (last - odd) & 0x01000100);
+  }
+  for (let i = words.length << 2; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0; // prettier-ignore
   return mask;
 }
 

@@ -27,9 +27,14 @@ function wholeRange(span: NumberRange<bigint>): ValueTest {
     if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
     const { numbers } = values;
     if (numbers instanceof Float32Array) return mismatch('whole numbers', 'floats');
-    const part = numbers instanceof Int32Array ? integerSpan(span) : spanWithinSafeIntegers(span);
+    const part = isInt32s(numbers) ? integerSpan(span) : spanWithinSafeIntegers(span);
     return part === undefined ? 'none' : numbersIn(numbers, count, part, within);
   });
+}
+
+/** True for arrays of integers that have 32 bits at most. */
+function isInt32s(numbers: Numbers['numbers']): boolean {
+  return numbers instanceof Int32Array || numbers instanceof Uint8Array;
 }
 
 function floatRange(predicate: OfKind<'range'>): ValueTest {
@@ -39,7 +44,7 @@ function floatRange(predicate: OfKind<'range'>): ValueTest {
     const { numbers, hasNonFinite } = values;
     if (hasNonFinite) return numbersWithNaNIn(numbers, count, predicate, within);
     // A bound of NaN makes the span empty.
-    const part = numbers instanceof Int32Array ? int32sIn(span) : span;
+    const part = isInt32s(numbers) ? int32sIn(span) : span;
     return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
   });
 }

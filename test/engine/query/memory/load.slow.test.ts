@@ -113,6 +113,9 @@ describe('a loaded column', () => {
   test('of whole numbers is no wider than they need', async () => {
     const last = 2n ** 53n - 1n;
     const cases: readonly [readonly bigint[], string][] = [
+      [[0n, 255n, 7n], 'Uint8Array'],
+      [[0n, 256n], 'Int32Array'],
+      [[255n, -1n], 'Int32Array'],
       [[1n, -5n, 2n ** 31n - 1n, -(2n ** 31n)], 'Int32Array'],
       [[1n, 2n ** 31n], 'Float64Array'],
       [[-(2n ** 31n) - 1n, 0n], 'Float64Array'],

@@ -113,6 +113,8 @@ function valuesIn(
 
 function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {
   const isIn = (bits: bigint): boolean => all.every((value) => value >= -(2n ** bits) && value < 2n ** bits); // prettier-ignore
+  if (all.every((value) => value >= 0n && value < 256n) && random.chance(0.7))
+    return { kind: 'numbers', numbers: Uint8Array.from(all, Number), hasNonFinite: false };
   if (isIn(31n) && random.chance(0.7))
     return { kind: 'numbers', numbers: Int32Array.from(all, Number), hasNonFinite: false };
   if (isIn(53n) && random.chance(0.7))

@@ -75,6 +75,35 @@ function predicateOf(filters: unknown, fields: Parameters<typeof parseQuery>[1])
   }
 }
 
+test(`bytes are compared as any other numbers are (STRANDLAKE_SEED=${seeds.at(-1)})`, () => {
+  const random = new Random(seeds.at(-1)!);
+  const edge = (): number => random.pick([-1, 0, 1, 100, 254, 255, 256, 2 ** 31, random.below(256)]); // prettier-ignore
+  for (let i = 0; i < 400; i++) {
+    const field = { name: 'n', path: ['n'], type: random.pick(['integer', 'long'] as const) };
+    // Rows of a list begin anywhere in the column, not at multiples of four bytes.
+    const from = random.below(2) * random.below(6);
+    const whole = Uint8Array.from({ length: from + random.below(40) }, () => random.pick([0, 255, random.below(256)])); // prettier-ignore
+    const numbers = whole.subarray(from);
+    const values = { kind: 'numbers', numbers, hasNonFinite: false } as const;
+    const rows = numbers.length;
+    const column = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
+    const end = () => random.chance(0.2) ? null : { value: BigInt(edge()), inclusive: random.chance(0.5) }; // prettier-ignore
+    const [low, high] = [end(), end()];
+    const wanted = random.list(1 + random.below(4), edge).map(BigInt);
+    const isAbove = (n: number): boolean => low === null || n > low.value || (low.inclusive && BigInt(n) === low.value); // prettier-ignore
+    const isBelow = (n: number): boolean => high === null || n < high.value || (high.inclusive && BigInt(n) === high.value); // prettier-ignore
+    const cases: readonly [Predicate, (n: number) => boolean][] = [
+      [{ kind: 'range', field, low, high }, (n) => isAbove(n) && isBelow(n)],
+      [{ kind: 'in', field, values: wanted, ignoreCase: true }, (n) => wanted.includes(BigInt(n))],
+    ];
+    for (const [predicate, test] of cases) {
+      const found = firstRows(selectedBy(predicate)({ rows, column: () => column }), rows, rows);
+      const expected = [...numbers].flatMap((n, row) => (test(n) ? [row] : []));
+      expect({ predicate, numbers, found }).toEqual({ predicate, numbers, found: expected });
+    }
+  }
+});
+
 test('many conditions can be interrupted between each other', () => {
   const columns = [{ name: 's', physical: 's', type: 'string', isList: false } as const];
   const field = { name: 's', path: ['s'], type: 'string' } as const;

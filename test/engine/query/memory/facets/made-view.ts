@@ -109,6 +109,8 @@ function numbersIn(random: Random, values: readonly bigint[]): ColumnValues {
   if (isLong) return { kind: 'longs', longs: BigInt64Array.from(values) };
   const isShort = values.every((value) => BigInt.asIntN(32, value) === value);
   const numbers = values.map(Number);
+  if (numbers.every((value) => value >= 0 && value < 256) && random.chance(0.7))
+    return { kind: 'numbers', numbers: Uint8Array.from(numbers), hasNonFinite: false };
   return {
     kind: 'numbers',
     numbers: isShort && random.chance(0.8) ? Int32Array.from(numbers) : Float64Array.from(numbers),
