@@ -217,7 +217,13 @@ async function explained(
     ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
     : undefined;
   const scope: ExplainScope = {
-    ...{ snapshot, predicate, total, steps, plan, access, count },
+    snapshot,
+    predicate,
+    total,
+    steps,
+    plan,
+    access,
+    count,
     language: engine.sql.engine.language,
     rows: async (statement) => (await session()).rows(statement),
     findCaseVariants: async (other) => (await session()).findCaseVariants(other),
