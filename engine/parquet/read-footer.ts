@@ -1,27 +1,70 @@
-import {
-  parquetMetadata,
-  readColumnIndex,
-  readOffsetIndex,
-  type FileMetaData,
-  type SchemaElement,
-} from 'hyparquet';
+import { ByteSource } from './byte-source.js';
 import { physicalType } from './schema.js';
 import type { Bound } from './statistics.js';
+import { ThriftReader } from './thrift.js';
 
 /*
- * Reads the metadata at the end of a file with hyparquet: a second implementation, so that a mistake of our writer is found when a
- * file is read back. The caller reads the bytes, with or without promises.
+ * Reads the metadata of a Parquet file (parquet.thrift): the footer and the page index. A server reads those of all segments of a
+ * dataset for its first query. The caller reads the bytes, with or without promises.
  */
 
 /** Bytes after the footer: its length in four bytes, then `PAR1`. */
 export const tailBytes = 8;
 const magicNumber = 0x31524150;
 
-/** Statistics keep the form of the file: timestamps are bigints of microseconds, strings are bytes. */
-const parsers = {
-  timestampFromMicroseconds: (value: bigint) => value,
-  stringFromBytes: (value: Uint8Array | undefined) => value,
-};
+/** What `FileMetaData` says, without what no query needs. */
+export interface FooterMetadata {
+  readonly rows: number;
+  /** The tree, walked depth first, with its root. */
+  readonly schema: readonly FooterElement[];
+  readonly groups: readonly FooterGroup[];
+}
+
+/** `SchemaElement`. */
+export interface FooterElement {
+  readonly name: string;
+  readonly repetition: 'required' | 'optional' | 'repeated';
+  /** Leaves only: one of `physicalType`. */
+  readonly physical: number | undefined;
+  /** Groups only: number of direct children. */
+  readonly children: number | undefined;
+  readonly isList: boolean;
+  /** Whether values are microseconds since 1970, UTC. */
+  readonly isTimestamp: boolean;
+}
+
+/** `RowGroup`. */
+export interface FooterGroup {
+  readonly rows: number;
+  readonly chunks: readonly FooterChunk[];
+}
+
+/** `ColumnChunk` with its `ColumnMetaData`; offsets are counted from the start of the file. */
+export interface FooterChunk {
+  readonly path: readonly string[];
+  /** `CompressionCodec`. */
+  readonly codec: number;
+  readonly slots: number;
+  /** Of the dictionary page and the data pages, with their headers. */
+  readonly storedBytes: number;
+  readonly dataOffset: number;
+  readonly dictionaryOffset: number | undefined;
+  readonly nulls: number;
+  /** PLAIN encoded. */
+  readonly min: Uint8Array | undefined;
+  readonly max: Uint8Array | undefined;
+  /** For strings: the total size of all values, in bytes. */
+  readonly stringBytes: number;
+  readonly filter: Extent | undefined;
+  readonly offsetIndex: Extent | undefined;
+  readonly columnIndex: Extent | undefined;
+}
+
+/** A part of a file. */
+export interface Extent {
+  readonly begin: number;
+  readonly bytes: number;
+}
 
 /**
  * The length of the footer including the tail, from the last bytes of a file of `fileBytes` bytes. Throws a `RangeError` if they are
@@ -38,17 +81,163 @@ export function footerLength(end: Uint8Array, fileBytes: number): number {
   return length;
 }
 
-/** Parses the last `footerLength` bytes of a file: `FileMetaData` of parquet.thrift. */
-export function parseFooter(bytes: Uint8Array): FileMetaData {
-  return parquetMetadata(copyOf(bytes), { parsers, geoparquet: false });
+/** Parses the last `footerLength` bytes of a file: `FileMetaData`. Throws a `RangeError`. */
+export function parseFooter(bytes: Uint8Array): FooterMetadata {
+  const reader = readerOf(bytes);
+  let [rows, schema, groups] = [0, noElements, noGroups];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 2) schema = items(reader, readElement);
+    else if (id === 3) rows = reader.integer();
+    else if (id === 4) groups = items(reader, readGroup);
+    else reader.skip();
+  }
+  return { rows, schema, groups };
 }
 
-/** Parses the `OffsetIndex` of a column chunk: the locations of its data pages. */
-export function parseOffsetIndex(
-  bytes: Uint8Array,
-): ReturnType<typeof readOffsetIndex>['page_locations'] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return readOffsetIndex({ view, offset: 0 }).page_locations;
+const noElements: readonly FooterElement[] = [];
+const noGroups: readonly FooterGroup[] = [];
+const noChunks: readonly FooterChunk[] = [];
+
+const repetitions = ['required', 'optional', 'repeated'] as const;
+/** `ConvertedType`. */
+const [listType, timestampMicros] = [3, 10];
+
+function readElement(reader: ThriftReader): FooterElement {
+  let name = '';
+  let [physical, repetition, children, converted] = [-1, 0, -1, -1];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) physical = reader.integer();
+    else if (id === 3) repetition = reader.integer();
+    else if (id === 4) name = textOf(reader.binary());
+    else if (id === 5) children = reader.integer();
+    else if (id === 6) converted = reader.integer();
+    else reader.skip();
+  }
+  return {
+    name,
+    repetition: repetitions[repetition] ?? 'required',
+    physical: physical < 0 ? undefined : physical,
+    children: children < 0 ? undefined : children,
+    isList: converted === listType,
+    isTimestamp: converted === timestampMicros,
+  };
+}
+
+function readGroup(reader: ThriftReader): FooterGroup {
+  let [rows, chunks] = [0, noChunks];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) chunks = items(reader, readChunk);
+    else if (id === 3) rows = reader.integer();
+    else reader.skip();
+  }
+  return { rows, chunks };
+}
+
+function readChunk(reader: ThriftReader): FooterChunk {
+  let metadata: ChunkMetadata | undefined;
+  let [offsetAt, offsetBytes, columnAt, columnBytes] = [0, 0, 0, 0];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 3) metadata = readChunkMetadata(reader);
+    else if (id === 4) offsetAt = reader.integer();
+    else if (id === 5) offsetBytes = reader.integer();
+    else if (id === 6) columnAt = reader.integer();
+    else if (id === 7) columnBytes = reader.integer();
+    else reader.skip();
+  }
+  if (metadata === undefined) throw new RangeError('a column chunk has no metadata');
+  const offsetIndex = extentOf(offsetAt, offsetBytes);
+  return { ...metadata, offsetIndex, columnIndex: extentOf(columnAt, columnBytes) };
+}
+
+type ChunkMetadata = Omit<FooterChunk, 'offsetIndex' | 'columnIndex'>;
+
+function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
+  let path: readonly string[] = [];
+  let [codec, slots, storedBytes, dataOffset, dictionaryOffset] = [0, 0, 0, 0, 0];
+  let [filterAt, filterBytes, stringBytes] = [0, 0, 0];
+  let range = noRange;
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 3) path = items(reader, (from) => textOf(from.binary()));
+    else if (id === 4) codec = reader.integer();
+    else if (id === 5) slots = reader.integer();
+    else if (id === 7) storedBytes = reader.integer();
+    else if (id === 9) dataOffset = reader.integer();
+    else if (id === 11) dictionaryOffset = reader.integer();
+    else if (id === 12) range = readStatistics(reader);
+    else if (id === 14) filterAt = reader.integer();
+    else if (id === 15) filterBytes = reader.integer();
+    else if (id === 16) stringBytes = readStringBytes(reader);
+    else reader.skip();
+  }
+  return {
+    ...{ path, codec, slots, storedBytes, dataOffset, stringBytes, ...range },
+    dictionaryOffset: dictionaryOffset === 0 ? undefined : dictionaryOffset,
+    filter: extentOf(filterAt, filterBytes),
+  };
+}
+
+type Statistics = Pick<FooterChunk, 'nulls' | 'min' | 'max'>;
+
+const noRange: Statistics = { nulls: 0, min: undefined, max: undefined };
+
+function readStatistics(reader: ThriftReader): Statistics {
+  let nulls = 0;
+  let [min, max]: (Uint8Array | undefined)[] = [];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 3) nulls = reader.integer();
+    else if (id === 5) max = reader.binary();
+    else if (id === 6) min = reader.binary();
+    else reader.skip();
+  }
+  return { nulls, min, max };
+}
+
+/** `SizeStatistics`. */
+function readStringBytes(reader: ThriftReader): number {
+  let bytes = 0;
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) bytes = reader.integer();
+    else reader.skip();
+  }
+  return bytes;
+}
+
+/** Location of a data page (`PageLocation`): offset in the file, bytes with the header, first row within the row group. */
+export interface PageLocation {
+  readonly offset: number;
+  readonly bytes: number;
+  readonly firstRow: number;
+}
+
+/** Parses the `OffsetIndex` of a column chunk: the locations of its data pages. Throws a `RangeError`. */
+export function parseOffsetIndex(bytes: Uint8Array): readonly PageLocation[] {
+  const reader = readerOf(bytes);
+  let pages: readonly PageLocation[] = [];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) pages = items(reader, readLocation);
+    else reader.skip();
+  }
+  return pages;
+}
+
+function readLocation(reader: ThriftReader): PageLocation {
+  let [offset, bytes, firstRow] = [0, 0, 0];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) offset = reader.integer();
+    else if (id === 2) bytes = reader.integer();
+    else if (id === 3) firstRow = reader.integer();
+    else reader.skip();
+  }
+  return { offset, bytes, firstRow };
 }
 
 /** What the `ColumnIndex` of a column chunk says of one of its pages. */
@@ -59,24 +248,32 @@ export interface PageStatistics {
   readonly max: Bound | undefined;
 }
 
-/** Parses the `ColumnIndex` of a column chunk of this physical type. */
+/** Parses the `ColumnIndex` of a column chunk of this physical type. Throws a `RangeError`. */
 export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly PageStatistics[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  // Read as strings, bounds stay bytes; those of pages without values are empty, whatever the type.
-  const index = readColumnIndex({ view, offset: 0 }, { type: 'BYTE_ARRAY' } as SchemaElement, {
-    stringFromBytes: (value: Uint8Array | undefined) => value as unknown as string,
-  });
-  return index.null_pages.map((isEmpty, i) => {
-    const [min, max] = [index.min_values[i], index.max_values[i]] as unknown as Uint8Array[];
-    return {
-      nulls: Number(index.null_counts![i]),
-      min: isEmpty ? undefined : boundOf(min!, physical),
-      max: isEmpty ? undefined : boundOf(max!, physical),
-    };
-  });
+  const reader = readerOf(bytes);
+  let areEmpty: readonly boolean[] = [];
+  let [mins, maxes]: (readonly Uint8Array[])[] = [[], []];
+  let nulls: readonly number[] = [];
+  const binary = (from: ThriftReader): Uint8Array => from.binary();
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) areEmpty = items(reader, (from) => from.itemBool());
+    else if (id === 2) mins = items(reader, binary);
+    else if (id === 3) maxes = items(reader, binary);
+    else if (id === 5) nulls = items(reader, (from) => from.integer());
+    else reader.skip();
+  }
+  if ([mins, maxes, nulls].some((list) => list?.length !== areEmpty.length))
+    throw new RangeError('has not as many bounds as pages');
+  return areEmpty.map((isEmpty, i) => ({
+    nulls: nulls[i]!,
+    min: isEmpty ? undefined : boundOf(mins![i]!, physical),
+    max: isEmpty ? undefined : boundOf(maxes![i]!, physical),
+  }));
 }
 
-function boundOf(bytes: Uint8Array, physical: number): Bound {
+/** A PLAIN encoded bound as a value; strings become copies. Throws a `RangeError` if it is too short. */
+export function boundOf(bytes: Uint8Array, physical: number): Bound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (physical) {
     case physicalType.boolean:
@@ -94,7 +291,22 @@ function boundOf(bytes: Uint8Array, physical: number): Bound {
   }
 }
 
-/** hyparquet takes whole buffers only. */
-function copyOf({ buffer, byteOffset, byteLength }: Uint8Array): ArrayBuffer {
-  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+function readerOf(bytes: Uint8Array): ThriftReader {
+  return new ThriftReader(new ByteSource(bytes));
+}
+
+function items<T>(reader: ThriftReader, read: (reader: ThriftReader) => T): readonly T[] {
+  const size = reader.list();
+  const list: T[] = [];
+  for (let i = 0; i < size; i++) list.push(read(reader));
+  return list;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
+
+/** No part of a file that we look for begins at its first byte. */
+function extentOf(begin: number, bytes: number): Extent | undefined {
+  return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

@@ -1,6 +1,7 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
+import { ThriftReader } from './thrift.js';
 import { codecId, pageType } from './write-page.js';
 
 /** A page of a column chunk after decompression. */
@@ -142,19 +143,27 @@ interface PageHeader {
   readonly encoding: number;
 }
 
-/** Reads a `PageHeader` (parquet.thrift) whose fields are numbers and structs of numbers, as this encoder writes it. */
+/** Reads a `PageHeader` (parquet.thrift) of a dictionary page or a data page of version 1; the source is then at the body. */
 function pageHeader(source: ByteSource): PageHeader {
-  const fields = struct(source);
-  const type = number(fields, 1);
-  const inner = fields.get(type === pageType.dictionary ? 7 : 5);
-  if (!(inner instanceof Map)) throw new RangeError(`page type ${type} is not supported`);
-  return {
-    type,
-    plainBytes: number(fields, 2),
-    storedBytes: number(fields, 3),
-    count: number(inner, 1),
-    encoding: encodingOf(number(inner, 2), type),
-  };
+  const reader = new ThriftReader(source);
+  let [type, plainBytes, storedBytes, count, encoding] = [-1, -1, -1, -1, -1];
+  reader.start();
+  for (let id = reader.next(); id !== 0; id = reader.next()) {
+    if (id === 1) type = reader.integer();
+    else if (id === 2) plainBytes = reader.integer();
+    else if (id === 3) storedBytes = reader.integer();
+    else if (id === (type === pageType.dictionary ? 7 : 5)) {
+      reader.start();
+      for (let inner = reader.next(); inner !== 0; inner = reader.next()) {
+        if (inner === 1) count = reader.integer();
+        else if (inner === 2) encoding = reader.integer();
+        else reader.skip();
+      }
+    } else reader.skip();
+  }
+  if (plainBytes < 0 || storedBytes < 0) throw new RangeError('a page header has no size');
+  if (count < 0 || encoding < 0) throw new RangeError(`page type ${type} is not supported`);
+  return { type, plainBytes, storedBytes, count, encoding: encodingOf(encoding, type) };
 }
 
 /** Other writers call the encoding of dictionaries by an older name, on both kinds of pages (PLAIN_DICTIONARY). */
@@ -164,29 +173,3 @@ function encodingOf(encoding: number, type: number): number {
 }
 
 const plainDictionary = 2;
-
-type ThriftFields = Map<number, number | ThriftFields>;
-const structType = 12;
-
-function struct(source: ByteSource): ThriftFields {
-  const fields: ThriftFields = new Map();
-  for (let id = 0; ;) {
-    const head = source.byte();
-    if (head === 0) return fields;
-    id = head >> 4 === 0 ? source.zigzag() : id + (head >> 4);
-    const type = head & 15;
-    if (type === structType) fields.set(id, struct(source));
-    else if (type === 5 || type === 6) fields.set(id, source.zigzag());
-    else if (type === 8)
-      source.skip(source.varint()); // bounds of the page's values
-    // 1 and 2 are true and false, without a byte of their own.
-    else if (type !== 1 && type !== 2)
-      throw new RangeError(`a page header has a field of type ${type}`);
-  }
-}
-
-function number(fields: ThriftFields, id: number): number {
-  const value = fields.get(id);
-  if (typeof value !== 'number') throw new RangeError(`a page header has no field ${id}`);
-  return value;
-}

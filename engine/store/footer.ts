@@ -1,8 +1,8 @@
-import type { FileMetaData } from 'hyparquet';
+import { parquetMetadata, type FileMetaData } from 'hyparquet';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { LeafCount } from '../parquet/file-encoder.js';
-import { footerLength, parseFooter, tailBytes } from '../parquet/read-footer.js';
+import { footerLength, tailBytes } from '../parquet/read-footer.js';
 import { physicalType } from '../parquet/schema.js';
 import { compareBounds, type Bound } from '../parquet/statistics.js';
 
@@ -14,13 +14,23 @@ export interface Footer extends FileMetaData {
   readonly dataBytes: number;
 }
 
-/** Reads the footer of the file at this absolute path; a file that is not a Parquet file is `damaged`. */
+/** Statistics keep the form of the file: timestamps are bigints of microseconds, strings are bytes. */
+const parsers = {
+  timestampFromMicroseconds: (value: bigint) => value,
+  stringFromBytes: (value: Uint8Array | undefined) => value,
+};
+
+/**
+ * Reads the footer of the file at this absolute path with hyparquet: a second implementation, so that a mistake of our writer is found
+ * when a file is read back. A file that is not a Parquet file is `damaged`.
+ */
 export async function readFooter(path: string): Promise<Footer> {
   const file = await openFile(path);
   try {
     const tail = await file.read(Math.max(0, file.bytes - tailBytes), tailBytes);
     const length = footerLength(tail, file.bytes);
-    const footer = parseFooter(await file.read(file.bytes - length, length));
+    const bytes = await file.read(file.bytes - length, length);
+    const footer = parquetMetadata(bytes.slice().buffer, { parsers, geoparquet: false });
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;

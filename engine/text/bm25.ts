@@ -36,3 +36,11 @@ export function inverseDocumentFrequency(records: number, found: number): number
 export function bm25({ most, base, slope }: Bm25Weight, times: number, words: number): number {
   return (most * times) / (times + (base + slope * words));
 }
+
+/**
+ * The constant that each matching clause adds to a score besides its BM25: more than all clauses can add together, so that a record which
+ * matches more clauses ranks higher (query language 4.4).
+ */
+export function tierOf(weights: readonly Bm25Weight[]): number {
+  return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);
+}

@@ -19,22 +19,22 @@ const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 /** Evaluates queries on the texts of one column of one segment, and caches what it looked up. */
 export class ColumnMatcher {
   readonly column: ColumnReader;
-  readonly #hits = new Map<string, Promise<Hits>>();
-  readonly #entries = new Map<string, Promise<TermEntry | undefined>>();
+  readonly #hits = new Map<string, Hits>();
+  readonly #entries = new Map<string, TermEntry | 'none'>();
 
   constructor(column: ColumnReader) {
     this.column = column;
   }
 
   /** The texts that match a query, ascending. */
-  async texts(query: TextQuery): Promise<Uint32Array> {
-    if (query.kind === 'phrase') return (await this.hits(query)).texts;
+  texts(query: TextQuery): Uint32Array {
+    if (query.kind === 'phrase') return this.hits(query).texts;
     if (query.kind === 'without') {
-      return without(await this.texts(query.item), await this.texts(query.other));
+      return without(this.texts(query.item), this.texts(query.other));
     }
     let found: Uint32Array | undefined;
     for (const item of query.items) {
-      const texts = await this.texts(item);
+      const texts = this.texts(item);
       if (found === undefined) found = texts;
       else found = query.kind === 'and' ? intersection(found, texts) : union(found, texts);
       if (query.kind === 'and' && found.length === 0) break;
@@ -43,7 +43,7 @@ export class ColumnMatcher {
   }
 
   /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
-  hits(phrase: Phrase): Promise<Hits> {
+  hits(phrase: Phrase): Hits {
     const key = keyOf(phrase);
     let hits = this.#hits.get(key);
     if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
@@ -51,11 +51,11 @@ export class ColumnMatcher {
   }
 
   /** The rows whose texts match a query: an ascending list of their numbers, or a bitmap (bitmap.ts) if they are many. */
-  async rows(query: TextQuery): Promise<Int32Array | Uint8Array> {
-    const texts = await this.texts(query);
+  rows(query: TextQuery): Int32Array | Uint8Array {
+    const texts = this.texts(query);
     const { column } = this;
-    const isFew = (await this.count(texts)) * listedShare < column.rows;
-    if (isFew) return texts.length === 0 ? noRows : Int32Array.from(await column.rowsOf(texts));
+    const isFew = this.count(texts) * listedShare < column.rows;
+    if (isFew) return texts.length === 0 ? noRows : Int32Array.from(column.rowsOf(texts));
     const bits = new Uint8Array((column.rows + 7) >> 3);
     if (!column.summary.isShared) {
       for (let i = 0; i < texts.length; i++) bits[texts[i]! >> 3]! |= 1 << (texts[i]! & 7);
@@ -63,7 +63,7 @@ export class ColumnMatcher {
     }
     const isFound = new Uint8Array(column.summary.texts + 1);
     for (let i = 0; i < texts.length; i++) isFound[texts[i]! + 1] = 1;
-    const textOf = await column.textOfRows();
+    const textOf = column.textOfRows();
     let byte = 0;
     for (let row = 0; row < textOf.length; row++) {
       byte |= isFound[textOf[row]!]! << (row & 7);
@@ -76,37 +76,38 @@ export class ColumnMatcher {
   }
 
   /** Number of rows whose text contains a phrase. */
-  async rowsWith(phrase: Phrase): Promise<number> {
-    if (phrase.terms.length === 1) return (await this.entry(phrase.terms[0]!))?.rows ?? 0;
-    return this.count((await this.hits(phrase)).texts);
+  rowsWith(phrase: Phrase): number {
+    if (phrase.terms.length === 1) return this.entry(phrase.terms[0]!)?.rows ?? 0;
+    return this.count(this.hits(phrase).texts);
   }
 
   /** Number of rows that have one of these texts. */
-  async count(texts: Uint32Array): Promise<number> {
+  count(texts: Uint32Array): number {
     if (!this.column.summary.isShared || texts.length === 0) return texts.length;
-    const { counts } = await this.column.texts();
+    const { counts } = this.column.texts();
     let sum = 0;
     for (const text of texts) sum += counts![text]!;
     return sum;
   }
 
-  /** Drops the cached hits, which may cover every row. */
+  /** Drops what was looked up: hits may cover every row. */
   forget(): void {
     this.#hits.clear();
+    this.#entries.clear();
   }
 
   /** The entry of a term; undefined if no text contains it. */
-  entry(term: Uint8Array): Promise<TermEntry | undefined> {
+  entry(term: Uint8Array): TermEntry | undefined {
     const key = keyOf({ kind: 'phrase', terms: [term] });
     let entry = this.#entries.get(key);
-    if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term)));
-    return entry;
+    if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term) ?? 'none'));
+    return entry === 'none' ? undefined : entry;
   }
 
-  async #find({ terms }: Phrase): Promise<Hits> {
+  #find({ terms }: Phrase): Hits {
     const entries: TermEntry[] = [];
     for (const term of terms) {
-      const entry = await this.entry(term);
+      const entry = this.entry(term);
       if (entry === undefined) return none;
       entries.push(entry);
     }
@@ -115,12 +116,12 @@ export class ColumnMatcher {
   }
 
   /** The texts in which the terms are consecutive. */
-  async #consecutive(entries: readonly TermEntry[]): Promise<Hits> {
+  #consecutive(entries: readonly TermEntry[]): Hits {
     const known = new Map<TermEntry, PositionedHits>();
     for (const entry of entries) {
       if (known.has(entry)) continue;
-      const hits = await this.column.hits(entry);
-      known.set(entry, { hits, ...(await this.column.positions(entry, hits)) });
+      const hits = this.column.hits(entry);
+      known.set(entry, { hits, ...this.column.positions(entry, hits) });
     }
     const positioned = entries.map((entry) => known.get(entry)!);
     const common = [...known.values()]

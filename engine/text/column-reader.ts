@@ -1,7 +1,7 @@
 import { ByteCursor, compareBytes } from './bytes.js';
-import { RecentMap } from '../core/recent-map.js';
 import { damagedIndex, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
-import type { ColumnSummary } from './column-writer.js';
+import { AppError } from '../core/errors.js';
+import type { ColumnSummary, IndexPartName } from './column-writer.js';
 import {
   blockTexts,
   boundsOf,
@@ -32,19 +32,21 @@ interface Blocks {
   readonly positions: Float64Array;
 }
 
-const maxDecoded = 128 << 20;
-const tables = new RecentMap<string, TextTable>(maxDecoded);
-const directories = new RecentMap<string, Blocks>(maxDecoded);
-/** For shared texts: the text of each row, in most columns two bytes per row. */
-const textsOfRows = new RecentMap<string, Uint16Array | Uint32Array>(64 << 20);
-/** About a quarter of a byte per posting. */
-const bounds = new RecentMap<string, Bounds>(32 << 20);
+/** Keeps what readers have decoded, by keys that begin with `text`; `bytes` is the size of a value. */
+export interface TextCache {
+  get(key: string): unknown;
+  set(key: string, value: unknown, bytes: number): void;
+}
+
+/** Estimated size of a cache entry beyond its value, in bytes. */
+const entryBytes = 256;
 
 /** Reads the index of one column of one segment. What cannot be decoded is `damaged`. */
 export class ColumnReader {
   readonly summary: ColumnSummary;
   readonly #index: TextIndex;
   readonly #location: ColumnLocation;
+  readonly #cache: TextCache;
   readonly #key: string;
 
   /** Number of rows of the segment, including those without a text. */
@@ -52,16 +54,23 @@ export class ColumnReader {
     return this.#index.rows;
   }
 
-  constructor(index: TextIndex, location: ColumnLocation) {
+  constructor(index: TextIndex, location: ColumnLocation, cache: TextCache) {
     this.#index = index;
     this.#location = location;
+    this.#cache = cache;
     this.summary = location.summary;
-    this.#key = `${index.number} ${location.summary.name}`;
+    this.#key = `text\n${index.file.path}\n${location.summary.name}\n`;
+  }
+
+  /** Decodes what every search needs. */
+  load(): void {
+    this.#blocks();
+    this.texts();
   }
 
   /** The entry of a term; undefined if no text contains it. */
-  async find(term: Uint8Array): Promise<TermEntry | undefined> {
-    const { terms, begins, postings, positions } = await this.#blocks();
+  find(term: Uint8Array): TermEntry | undefined {
+    const { terms, begins, postings, positions } = this.#blocks();
     let low = 0;
     let high = terms.length;
     while (low < high) {
@@ -72,19 +81,13 @@ export class ColumnReader {
     const block = low - 1;
     if (block < 0) return undefined;
     const from = begins[block]!;
-    const bytes = await readPart(
-      this.#index,
-      this.#location,
-      'words',
-      from,
-      begins[block + 1]! - from,
-    );
+    const bytes = this.#bytes('words', from, begins[block + 1]! - from);
     return this.#checked(() => findIn(bytes, term, postings[block]!, positions[block]!));
   }
 
   /** The texts that contain a term. */
-  async hits({ texts: count, postings: [from, length] }: TermEntry): Promise<Hits> {
-    const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
+  hits({ texts: count, postings: [from, length] }: TermEntry): Hits {
+    const bytes = this.#bytes('postings', from, length);
     return this.#checked(() => {
       const hits = decodePostings(bytes, count);
       if (count > 0 && hits.texts[count - 1]! >= this.summary.texts)
@@ -94,49 +97,42 @@ export class ColumnReader {
   }
 
   /** Adds the texts that contain a term to the ranking, except blocks that cannot contribute. `segment` is the segment's number in the ranking. */
-  async rank(entry: TermEntry, segment: number, score: ScoreOf, ranking: Ranking): Promise<void> {
-    const [from, length] = entry.postings;
-    const table = await this.texts();
+  rank(entry: TermEntry, segment: number, score: ScoreOf, ranking: Ranking): void {
+    const table = this.texts();
+    const { lengths } = table;
     ranking.begin(segment, table);
-    const known = await this.#bounds(entry, table);
-    if (known === undefined) {
-      const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
-      this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, table.lengths, score, ranking));
+    const bytes = this.#bytes('postings', ...entry.postings);
+    if (entry.texts <= blockTexts) {
+      this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, lengths, score, ranking));
       return;
     }
+    const known = this.#bounds(entry, bytes, lengths);
     const { begins, before } = known;
     let block = nextWanted(known, 0, score, ranking);
     while (block < begins.length) {
-      const at = begins[block]!;
-      const size = (begins[block + 1] ?? length) - at;
-      const bytes = await readPart(this.#index, this.#location, 'postings', from + at, size);
       const texts = Math.min(blockTexts, entry.texts - block * blockTexts);
       this.#checked(() =>
-        rankTexts(bytes, 0, before[block]!, texts, table.lengths, score, ranking),
+        rankTexts(bytes, begins[block]!, before[block]!, texts, lengths, score, ranking),
       );
       block = nextWanted(known, block + 1, score, ranking);
     }
   }
 
-  /** The score limits of a term's postings; undefined if they are a single block. */
-  async #bounds(entry: TermEntry, { lengths }: TextTable): Promise<Bounds | undefined> {
-    if (entry.texts <= blockTexts) return undefined;
-    const [from, length] = entry.postings;
-    const key = `${this.#key} ${from}`;
-    const known = bounds.get(key);
-    if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
-    const found = this.#checked(() => boundsOf(bytes, entry.texts, lengths));
-    bounds.set(key, found, 7 * found.begins.byteLength);
-    return found;
+  /** The score limits of a term's postings, about a quarter of a byte for each. */
+  #bounds({ texts, postings: [from] }: TermEntry, bytes: Uint8Array, lengths: Uint32Array): Bounds {
+    return this.#cached(
+      `bounds ${from}`,
+      () => boundsOf(bytes, texts, lengths),
+      ({ begins }) => 7 * begins.byteLength,
+    );
   }
 
   /** The positions of a term in its texts: those in text i of the hits are `list[starts[i]..starts[i + 1])`. */
-  async positions(
+  positions(
     { positions: [from, length] }: TermEntry,
     { times }: Hits,
-  ): Promise<{ readonly starts: Uint32Array; readonly list: Uint32Array }> {
-    const bytes = await readPart(this.#index, this.#location, 'positions', from, length);
+  ): { readonly starts: Uint32Array; readonly list: Uint32Array } {
+    const bytes = this.#bytes('positions', from, length);
     return this.#checked(() => {
       const cursor = new ByteCursor(bytes);
       const starts = new Uint32Array(times.length + 1);
@@ -153,24 +149,24 @@ export class ColumnReader {
     });
   }
 
-  async texts(): Promise<TextTable> {
-    const known = tables.get(this.#key);
-    if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#location, 'texts');
-    const table = this.#checked(() => decodeTexts(bytes, this.summary));
-    tables.set(this.#key, table, table.lengths.byteLength * (table.counts ? 3 : 1));
-    return table;
+  /** Cached, like the other tables that every search reads. */
+  texts(): TextTable {
+    return this.#cached(
+      'texts',
+      () => decodeTexts(this.#part('texts'), this.summary),
+      ({ lengths, counts }) => lengths.byteLength * (counts ? 3 : 1),
+    );
   }
 
   /** The rows of these texts, ascending. */
-  async rowsOf(texts: Uint32Array): Promise<Uint32Array> {
-    const { counts, begins } = await this.texts();
+  rowsOf(texts: Uint32Array): Uint32Array {
+    const { counts, begins } = this.texts();
     if (counts === undefined || begins === undefined) return texts;
     const total = texts.reduce((sum, text) => sum + counts[text]!, 0);
     const rows = new Uint32Array(total);
     const first = begins[texts[0] ?? 0] ?? 0;
     const last = begins[(texts.at(-1) ?? 0) + 1] ?? first;
-    const bytes = await readPart(this.#index, this.#location, 'rows', first, last - first);
+    const bytes = this.#bytes('rows', first, last - first);
     return this.#checked(() => {
       const cursor = new ByteCursor(bytes);
       let end = 0;
@@ -190,32 +186,59 @@ export class ColumnReader {
    * For shared texts: by row, 1 + the number of its text, or 0 for null. For many texts, a scan of it finds their rows in a tenth of the
    * time that their lists take.
    */
-  async textOfRows(): Promise<Uint16Array | Uint32Array> {
-    const known = textsOfRows.get(this.#key);
-    if (known !== undefined) return known;
-    const { counts } = await this.texts();
-    const { texts } = this.summary;
+  textOfRows(): Uint16Array | Uint32Array {
+    return this.#cached(
+      'rows',
+      () => this.#textOfRows(),
+      ({ byteLength }) => byteLength,
+    );
+  }
+
+  /** In most columns two bytes per row. */
+  #textOfRows(): Uint16Array | Uint32Array {
+    const { counts } = this.texts();
     const { rows } = this.#index;
-    const bytes = await readPart(this.#index, this.#location, 'rows');
-    const textOf = texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
-    this.#checked(() => fillTextOfRows(bytes, counts!, textOf));
-    textsOfRows.set(this.#key, textOf, textOf.byteLength);
+    const textOf = this.summary.texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
+    fillTextOfRows(this.#part('rows'), counts!, textOf);
     return textOf;
   }
 
-  async #blocks(): Promise<Blocks> {
-    const known = directories.get(this.#key);
+  #blocks(): Blocks {
+    return this.#cached(
+      'blocks',
+      () => decodeBlocks(this.#part('blocks')),
+      ({ terms }) => 200 * terms.length,
+    );
+  }
+
+  /** What `decode` returns for this key of the column. */
+  #cached<T>(key: string, decode: () => T, sizeOf: (value: T) => number): T {
+    const whole = `${this.#key}${key}`;
+    const known = this.#cache.get(whole) as T | undefined;
     if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#location, 'blocks');
-    const blocks = this.#checked(() => decodeBlocks(bytes));
-    directories.set(this.#key, blocks, 2 * bytes.length + 120 * blocks.terms.length);
-    return blocks;
+    const value = this.#checked(decode);
+    this.#cache.set(whole, value, sizeOf(value) + entryBytes);
+    return value;
+  }
+
+  /** Bytes of a part, kept for the next search for the same terms. */
+  #bytes(part: IndexPartName, from: number, length: number): Uint8Array {
+    return this.#cached(
+      `${part} ${from} ${length}`,
+      () => readPart(this.#index, this.#location, part, from, length),
+      (bytes) => bytes.byteLength,
+    );
+  }
+
+  #part(part: IndexPartName): Uint8Array {
+    return readPart(this.#index, this.#location, part);
   }
 
   #checked<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
+      if (error instanceof AppError) throw error;
       throw damagedIndex(this.#index.file, `cannot be read: ${String(error)}`, error);
     }
   }

@@ -8,6 +8,11 @@ export interface RankedRow {
   readonly score: number;
 }
 
+/** The order of rows: by descending score, then in insertion order. */
+export function compareRanked(a: RankedRow, b: RankedRow): number {
+  return b.score - a.score || a.segment - b.segment || a.row - b.row;
+}
+
 /** The part of the ranking that is requested. */
 export interface RankedPage {
   /** Only rows after this one. */
@@ -17,7 +22,7 @@ export interface RankedPage {
 }
 
 /** Returns the rows of some texts of a segment, ascending. */
-export type RowsOf = (segment: number, texts: Uint32Array) => Promise<Uint32Array>;
+export type RowsOf = (segment: number, texts: Uint32Array) => Uint32Array;
 
 /** Number of candidates, beyond twice those of the page, at which the ones that cannot be on the page are removed. */
 const surplus = 512;
@@ -67,36 +72,19 @@ export class Ranking implements Collector {
     if (this.#candidates.length > this.#limit) this.#prune();
   }
 
-  /** The rows of the page. */
-  async rows(rowsOf: RowsOf): Promise<readonly RankedRow[]> {
-    const page = this.#rows();
-    let step = page.next();
-    while (!step.done) step = page.next(await rowsOf(step.value.segment, step.value.texts));
-    return step.value;
-  }
-
-  /** The rows of the page, where the number of every text is that of its row. */
-  rowsAsAdded(): readonly RankedRow[] {
-    const page = this.#rows();
-    let step = page.next();
-    while (!step.done) step = page.next(step.value.texts);
-    return step.value;
-  }
-
-  /** Yields the texts whose rows it needs, and returns the page. */
-  *#rows(): Generator<Group, readonly RankedRow[], Uint32Array> {
+  /** The rows of the page. Without `rowsOf`, the number of every text is that of its row. */
+  rows(rowsOf: RowsOf = (_, texts) => texts): readonly RankedRow[] {
     const { after, offset, limit } = this.#page;
     const rows: RankedRow[] = [];
     let skip = offset;
-    for (const group of this.#candidates.groups()) {
+    for (const { score, segment, texts, count } of this.#candidates.groups()) {
       if (rows.length >= limit) break;
-      const { score, segment, count } = group;
       const isAt = after !== undefined && score === after.score && segment === after.segment;
       if (!isAt && count <= skip) {
         skip -= count;
         continue;
       }
-      for (const row of yield group) {
+      for (const row of rowsOf(segment, texts)) {
         if (isAt && row <= after.row) continue;
         if (skip > 0) skip -= 1;
         else rows.push({ segment, row, score });

@@ -1,5 +1,6 @@
 import type { FieldRef } from '../predicate/predicate.js';
-import type { FoundTerms } from './terms.js';
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import type { Unsupported } from '../unsupported.js';
 
 /**
  * One leaf of a segment's schema in memory, complete and without definition or repetition levels. Loaded from a Parquet file when
@@ -87,8 +88,11 @@ export interface SegmentView {
   hashes?(field: FieldRef): StringHashes | undefined;
   /** The elements of a list of objects; undefined if the segment does not store the list. A view without this has no such lists. */
   elements?(list: FieldRef): Elements | undefined;
-  /** The rows that the index of terms found for this query. */
-  readonly terms?: FoundTerms | undefined;
+  /**
+   * Looks terms up in the index of a text field: `absent` if the segment does not store the field, unsupported if it has no index of it.
+   * A view without this has no text fields.
+   */
+  text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
   /** Selections of earlier queries; absent where none are kept. */
   readonly selections?: SelectionCache;
 }

@@ -54,7 +54,7 @@ export function memoryRefusal(
   columns: Columns,
 ): string | undefined {
   const indexed = new Set<string>();
-  for (const { field } of termConditions(predicate).values())
+  for (const { field } of termConditions(predicate))
     if (isIndexable(columns, field)) indexed.add(fieldKey(field));
   const support = memorySupport(predicate, columns, indexed);
   if (!support.supported) return support.reason;

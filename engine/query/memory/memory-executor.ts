@@ -9,8 +9,8 @@ import type {
   SegmentRows,
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { namingDataset, timeSliceOf, type RunOptions } from '../plan/limits.js';
-import { and, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { namingDataset, type RunOptions } from '../plan/limits.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { facetJson } from './facets/facet-json.js';
@@ -19,10 +19,12 @@ import { compareCandidates } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
-import { TermLookup } from './term-lookup.js';
-import { rankedPage, rankOf } from '../text/ranked.js';
-import { sidePredicates } from '../text/rank-listed.js';
+import { bm25Weight } from '../../text/bm25.js';
+import type { FoundTexts } from '../../text/ranked-search.js';
+import { compareRanked, type RankedRow } from '../../text/ranking.js';
+import { oneFieldQuery, rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
+import type { LookUp, TextFrequencies } from '../text/weigh.js';
 
 /** How much memory columns may take, and how many threads answer. */
 export interface MemoryOptions {
@@ -33,23 +35,16 @@ export interface MemoryOptions {
   readonly report?: (message: string) => void;
 }
 
-/** All matching records, by segment in ascending order; segments without a match are left out. */
-export interface Listing {
-  readonly total: number;
-  readonly segments: readonly SegmentRows[];
-  /** As in `Selected`. */
-  readonly facets: readonly string[] | null;
-}
-
 /** The executor that answers from columns in memory; it reads records, too, since its threads cache their pages. */
 export interface MemoryExecutor extends Executor {
-  /** All matching rows, and for each of `sides` the rows of the same segments that satisfy it. */
-  list(
+  /** The page of a query for which there is a `oneFieldQuery`, without facets. */
+  selectByIndex(
     snapshot: Snapshot,
-    selection: Pick<Selection, 'predicate' | 'facets'>,
-    sides: readonly Predicate[],
+    selection: Selection,
     options: RunOptions,
-  ): Promise<Listing | Unsupported>;
+  ): Promise<Selected | Unsupported>;
+  /** How often phrases occur in the texts of a field. */
+  lookUp(snapshot: Snapshot, options: RunOptions): LookUp;
   /** The number of records that satisfy each predicate. */
   counts(
     snapshot: Snapshot,
@@ -88,8 +83,10 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       namingDataset(snapshot, () => select(shards, snapshot, selection, options)),
     find: (snapshot, selection, options) =>
       namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
-    list: (snapshot, selection, sides, options) =>
-      namingDataset(snapshot, () => list(shards, snapshot, selection, sides, options)),
+    selectByIndex: (snapshot, selection, options) =>
+      namingDataset(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
+    lookUp: (snapshot, options) => (field, phrases) =>
+      namingDataset(snapshot, () => frequencies(shards, snapshot, field, phrases, options)),
     counts: (snapshot, predicates, options) =>
       namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
     records: (snapshot, rows, layout, isContinued, options) =>
@@ -106,27 +103,20 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   };
 }
 
-/** What a request to the shards needs beside the query: the segments that may match, and the rows that the text index found. */
+/** What a request to the shards needs beside the query: the segments that may match. */
 interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];
-  readonly terms: ShardQuery['terms'];
 }
 
 async function prepare(
   shards: Shards,
   snapshot: Snapshot,
   predicate: Predicate,
-  sides: readonly Predicate[],
   from: number,
-  options: RunOptions,
-): Promise<PreparedQuery | Unsupported> {
+): Promise<PreparedQuery> {
   const segments = touchedSegments(snapshot, predicate).filter((number) => number >= from);
-  const lookup = await TermLookup.open(snapshot, and([predicate, ...sides]));
-  if (isUnsupported(lookup)) return lookup;
-  const terms = await lookup.rows(segments, timeSliceOf(options));
-  if (terms !== undefined && isUnsupported(terms)) return terms;
-  return { known: await shards.know(snapshot), segments, terms };
+  return { known: await shards.know(snapshot), segments };
 }
 
 async function select(
@@ -142,11 +132,9 @@ async function select(
   const isSorted = ordering.length > 0 && limit > 0;
   const isNear = isSorted || after !== undefined || offset + limit <= nearRows;
   const first = after !== undefined && total !== undefined ? after[0] : 0;
-  const prepared = await prepare(shards, snapshot, predicate, [], first, options);
-  if (isUnsupported(prepared)) return prepared;
+  const prepared = await prepare(shards, snapshot, predicate, first);
   const query = {
     predicate,
-    terms: prepared.terms,
     ordering: isSorted ? ordering : [],
     first: limit > 0 && isNear ? offset + limit : 0,
     facets,
@@ -198,26 +186,20 @@ async function selectRanked(
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
   const { predicate, scores, offset, limit, facets, cursor } = selection;
-  const prepared = await prepare(shards, snapshot, predicate, [], 0, options);
-  if (isUnsupported(prepared)) return prepared;
+  const prepared = await prepare(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankOf(cursor.after) : undefined;
   const relevance = {
     ...clausesOf(scores),
     conditions: sidePredicates(scores),
     page: { after, offset: 0, limit: offset + limit },
   };
-  const { terms } = prepared;
   const page = pageOf(shards, prepared, selection);
-  const query = { predicate, terms, ordering: [], first: 0, facets, relevance, ...page };
+  const query = { predicate, ordering: [], first: 0, facets, relevance, ...page };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   let total = 0;
   for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
-  const ranked = answers
-    .flatMap((answer) => answer.ranked)
-    .sort((a, b) => b.score - a.score || a.segment - b.segment || a.row - b.row)
-    .slice(offset, offset + limit);
-  const found = rankedPage(ranked);
+  const found = rankedPage(merged(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
   return {
     ...found,
     total: cursor?.total ?? total,
@@ -233,14 +215,10 @@ async function counts(
   predicates: readonly Predicate[],
   options: RunOptions,
 ): Promise<readonly number[] | Unsupported> {
-  const lookup = await TermLookup.open(snapshot, and(predicates));
-  if (isUnsupported(lookup)) return lookup;
-  const terms = await lookup.rows([...snapshot.segments.keys()], timeSliceOf(options));
-  if (terms !== undefined && isUnsupported(terms)) return terms;
   const { key, shardOf } = await shards.know(snapshot);
   const asked = [...segmentsByShard(shardOf, snapshot.segments.keys())].map(([shard, list]) => {
     const segments = Uint32Array.from(list);
-    const query = { snapshot: key, segments, predicates, terms: termsIn(terms, list) };
+    const query = { snapshot: key, segments, predicates };
     return [shard, { kind: 'count', query }] as const;
   });
   const answers = await shards.ask(asked, options);
@@ -253,24 +231,58 @@ async function counts(
   );
 }
 
-async function list(
+async function frequencies(
   shards: Shards,
   snapshot: Snapshot,
-  { predicate, facets }: Pick<Selection, 'predicate' | 'facets'>,
-  sides: readonly Predicate[],
+  field: FieldRef,
+  phrases: Parameters<LookUp>[1],
   options: RunOptions,
-): Promise<Listing | Unsupported> {
-  const prepared = await prepare(shards, snapshot, predicate, sides, 0, options);
-  if (isUnsupported(prepared)) return prepared;
-  const { terms } = prepared;
-  const query = { predicate, terms, isListed: true, sides, ordering: [], first: 0, facets };
-  const answers = await ask(shards, prepared, query, options);
+): Promise<TextFrequencies | Unsupported> {
+  const { key, shardOf } = await shards.know(snapshot);
+  const query = { snapshot: key, field, phrases };
+  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
+  const answers = await shards.ask(asked, options);
   if (isUnsupported(answers)) return answers;
-  let total = 0;
-  for (const { counts } of answers) for (let i = 1; i < counts.length; i += 2) total += counts[i]!;
-  const segments: SegmentRows[] = answers.flatMap(({ listed }) => listed);
-  segments.sort((a, b) => a.segment - b.segment);
-  return { total, segments, facets: facetsOf(facets, answers) };
+  const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
+  const sum = (of: (part: TextFrequencies) => number): number =>
+    parts.reduce((total, part) => total + of(part), 0);
+  return {
+    records: sum(({ records }) => records),
+    tokens: sum(({ tokens }) => tokens),
+    found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
+  };
+}
+
+async function selectByIndex(
+  shards: Shards,
+  snapshot: Snapshot,
+  selection: Selection,
+  options: RunOptions,
+): Promise<Selected | Unsupported> {
+  const { offset, limit, cursor } = selection;
+  const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
+  const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  if (isUnsupported(known)) return known;
+  const weighed = phrases.map((phrase, i) => ({ ...phrase, weight: bm25Weight(known, known.found[i]!) })); // prettier-ignore
+  const after = cursor?.after ? rankOf(cursor.after) : undefined;
+  const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
+  const { key, shardOf } = await shards.know(snapshot);
+  const search = { snapshot: key, field, query, phrases: weighed, page };
+  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
+  const answers = await shards.ask(asked, options);
+  if (isUnsupported(answers)) return answers;
+  const parts = answers.map((answer) => (answer as { readonly found: FoundTexts }).found);
+  const rows = merged(parts.map((part) => part.rows)).slice(offset, offset + limit);
+  return {
+    ...rankedPage(rows),
+    total: parts.reduce((sum, { total }) => sum + total, 0),
+    facets: null,
+  };
+}
+
+/** The ranked rows of all shards in order. */
+function merged(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
+  return parts.flat().sort(compareRanked);
 }
 
 async function find(
@@ -286,8 +298,12 @@ async function find(
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;
-  const listed = await list(shards, snapshot, { predicate, facets: null }, [], options);
-  return isUnsupported(listed) ? listed : batches(listed.segments);
+  const prepared = await prepare(shards, snapshot, predicate, 0);
+  const query = { predicate, isListed: true, ordering: [], first: 0, facets: null };
+  const answers = await ask(shards, prepared, query, options);
+  if (isUnsupported(answers)) return answers;
+  const listed = answers.flatMap((answer) => answer.listed);
+  return batches(listed.sort((a, b) => a.segment - b.segment));
 }
 
 async function* batches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
@@ -322,7 +338,7 @@ function sorted(
 /** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */
 async function farRows(
   shards: Shards,
-  { known, terms }: PreparedQuery,
+  { known }: PreparedQuery,
   counts: readonly RowRef[],
   { predicate, offset, limit }: Pick<Selection, 'predicate' | 'offset' | 'limit'>,
   options: RunOptions,
@@ -334,8 +350,8 @@ async function farRows(
     const to = Math.min(count, offset + limit - before);
     before += count;
     if (from >= to) continue;
-    const query = { predicate, terms, ordering: [], first: to, facets: null };
-    const answers = await ask(shards, { known, terms, segments: [segment] }, query, options);
+    const query = { predicate, ordering: [], first: to, facets: null };
+    const answers = await ask(shards, { known, segments: [segment] }, query, options);
     if (isUnsupported(answers)) return answers;
     rows.push(...rowPairs(answers[0]!.rows).slice(from));
   }
@@ -345,22 +361,16 @@ async function farRows(
 async function ask(
   shards: Shards,
   { known: { key, shardOf }, segments }: PreparedQuery,
-  { terms, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
+  query: Omit<ShardQuery, 'snapshot' | 'segments'>,
   options: RunOptions,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
   const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
-    const own = { terms: termsIn(terms, list), snapshot: key, segments: Uint32Array.from(list) };
-    const whole = { ...query, ...own };
+    const whole = { ...query, snapshot: key, segments: Uint32Array.from(list) };
     return [shard, { kind: 'select', query: whole }] as const;
   });
   const answers = await shards.ask(requests, options);
   if (isUnsupported(answers)) return answers;
   return answers.map((reply) => (reply as { readonly selected: ShardAnswer }).selected);
-}
-
-/** The part of what the text index found that concerns some segments. */
-function termsIn(terms: ShardQuery['terms'], segments: readonly number[]): ShardQuery['terms'] {
-  return terms && new Map(segments.map((number) => [number, terms.get(number)!]));
 }
 
 /** A row from a cursor position in insertion order; the first file of a snapshot holds the schema. */

@@ -7,10 +7,11 @@ import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { FacetPartial } from './facets/partial.js';
+import type { FoundTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
+import type { TextFrequencies } from '../text/weigh.js';
 import type { Relevance } from './ranked-rows.js';
 import type { TopRow } from './top-rows.js';
-import type { FoundTerms } from './terms.js';
 import type { Unsupported } from '../unsupported.js';
 
 /** A version of a dataset, with the segments that belong to one shard. */
@@ -46,12 +47,8 @@ export interface ShardQuery {
   /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
-  /** By the number of the segment: the rows that the text index found. */
-  readonly terms?: ReadonlyMap<number, FoundTerms> | undefined;
   /** True if the answer lists all matching rows. */
   readonly isListed?: boolean;
-  /** Side predicates, with `isListed`: the answer says which rows satisfy each. */
-  readonly sides?: readonly Predicate[];
   /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
   readonly relevance?: Relevance;
   /** With this, the answer may have records. */
@@ -79,8 +76,19 @@ export interface ShardCount {
   /** As in `ShardQuery`. */
   readonly segments: Uint32Array;
   readonly predicates: readonly Predicate[];
-  /** As in `ShardQuery`. */
-  readonly terms?: ShardQuery['terms'];
+}
+
+/** Phrases to look up in the text index of a field, in all segments of a snapshot. */
+export interface ShardFrequencies {
+  readonly snapshot: number;
+  readonly field: FieldRef;
+  readonly phrases: readonly (readonly Uint8Array[])[];
+}
+
+/** A search of the text index of a field, in all segments of a snapshot. */
+export interface ShardSearch extends TextSearch {
+  readonly snapshot: number;
+  readonly field: FieldRef;
 }
 
 /** A shard's part of an answer. */
@@ -145,6 +153,8 @@ export type ToShard =
   | { readonly kind: 'forget-projection'; readonly key: number }
   | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
   | { readonly kind: 'count'; readonly id: number; readonly query: ShardCount }
+  | { readonly kind: 'frequencies'; readonly id: number; readonly query: ShardFrequencies }
+  | { readonly kind: 'search'; readonly id: number; readonly query: ShardSearch }
   | { readonly kind: 'load'; readonly id: number; readonly query: ShardLoad }
   | { readonly kind: 'records'; readonly id: number; readonly query: ShardRecords }
   | { readonly kind: 'cancel'; readonly id: number };
@@ -156,6 +166,8 @@ export type FromShard =
   | { readonly selected: ShardAnswer }
   /** In the order of the predicates. */
   | { readonly counts: Float64Array }
+  | { readonly frequencies: TextFrequencies }
+  | { readonly found: FoundTexts }
   /** The number of columns that are in memory now. */
   | { readonly loaded: number }
   /** In the order of the rows. */

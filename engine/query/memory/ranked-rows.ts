@@ -1,12 +1,17 @@
+import { bm25, type Bm25Weight } from '../../text/bm25.js';
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import { foldTerm } from '../../text/fold.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
-import { constantHits, scoresByRow } from '../text/clause-scores.js';
-import type { RankedClause } from '../text/relevance.js';
 import type { Predicate } from '../predicate/predicate.js';
-import { isSparse, type SelectionVector } from './match/selection-vector.js';
+import { isOfText, type Leaf, type RankedClause } from '../text/relevance.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
+import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type LeafHits } from './clause-scores.js'; // prettier-ignore
+import type { SegmentView } from './column.js';
+import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
 
-/** What ranks the matching rows, where no condition is on a text. Both lists hold the same objects. */
+/** What ranks the matching rows. All lists hold the same objects. */
 export interface Relevance {
-  /** The conditions in the clauses. */
+  /** The conditions in the clauses that are not on texts. */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
   /** As in `clausesOf`. */
@@ -15,40 +20,72 @@ export interface Relevance {
 }
 
 /**
- * Finds the rows of a page in order of relevance. Rows that satisfy the same conditions have the same score, so that a score is computed
- * for each such set of conditions, not for each row. Segments have to be added in ascending order.
+ * Finds the rows of a page in order of relevance. Without conditions on texts, rows that satisfy the same conditions have the same score,
+ * so that a score is computed for each such set of conditions, not for each row. Segments have to be added in ascending order.
  */
 export class RankedRows {
   readonly #relevance: Relevance;
   readonly #ranking: Ranking;
+  readonly #texts: readonly (readonly [Leaf, Bm25Weight])[];
 
   constructor(relevance: Relevance) {
     this.#relevance = relevance;
     this.#ranking = new Ranking(relevance.page);
+    const leaves = relevance.clauses.flatMap((clause) => clause.leaves);
+    this.#texts = leaves.filter(([leaf]) => isOfText(leaf));
   }
 
-  /** Adds the matching rows of a segment with `rows` rows; `satisfying` has, for each condition, the rows that satisfy it. */
+  /**
+   * Adds the matching rows of a segment; `satisfying` has, for each condition, the rows that satisfy it. Unsupported if the segment has no
+   * index of a text that ranks.
+   */
   add(
     segment: number,
-    rows: number,
+    view: SegmentView,
     matching: SelectionVector,
     satisfying: readonly SelectionVector[],
-  ): void {
+  ): Unsupported | undefined {
+    this.#ranking.begin(segment);
+    if (matching === 'none') return undefined;
+    if (this.#texts.length > 0) return this.#addTexts(view, matching, satisfying);
+    const { rows } = view;
     const { sets, setOf } = setsOfConditions(rows, satisfying);
     const scores = this.#scores(sets);
     const ranking = this.#ranking;
-    ranking.begin(segment);
-    if (matching === 'none') return;
     if (matching !== 'all' && isSparse(matching)) {
       for (const row of matching) ranking.add(row, scores[setOf[row]!]!);
     } else {
       for (let row = 0; row < rows; row++)
         if (matching === 'all' || matching[row] === 1) ranking.add(row, scores[setOf[row]!]!);
     }
+    return undefined;
+  }
+
+  #addTexts(
+    view: SegmentView,
+    matching: SelectionVector,
+    satisfying: readonly SelectionVector[],
+  ): Unsupported | undefined {
+    const { conditions, clauses, tier } = this.#relevance;
+    const ranking = this.#ranking;
+    const found = new Map<Predicate, LeafHits>();
+    for (const [i, condition] of conditions.entries())
+      found.set(condition, constantHits(rowNumbers(satisfying[i]!, view.rows)));
+    for (const [leaf, weight] of this.#texts) {
+      const text = view.text!(leaf.field);
+      if (isUnsupported(text)) return text;
+      found.set(leaf, text === 'absent' ? noHits : hitsOf(text, leaf, weight));
+    }
+    // Once the page is full of better rows, most segments are skipped.
+    if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
+    const rows = competitiveRows(matching, clauses, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
+    const scores = scoresByRow(clauses, tier, found, rows);
+    for (let i = 0; i < rows.length; i++) ranking.add(rows[i]!, scores[i]!);
+    return undefined;
   }
 
   page(): readonly RankedRow[] {
-    return this.#ranking.rowsAsAdded();
+    return this.#ranking.rows();
   }
 
   /** The score of each set: the scores of rows of which row i satisfies the conditions of set i. */
@@ -59,6 +96,24 @@ export class RankedRows {
     const found = new Map(conditions.map((each, i) => [each, constantHits(Int32Array.from(members[i]!))])); // prettier-ignore
     return scoresByRow(clauses, tier, found, Int32Array.from(sets.keys()));
   }
+}
+
+/** The texts of a segment with the terms of a condition, and their BM25 scores. */
+function hitsOf(matcher: ColumnMatcher, leaf: Leaf, weight: Bm25Weight): LeafHits {
+  if (leaf.kind === 'wildcard') return noHits;
+  const { column } = matcher;
+  const { texts, times } = matcher.hits({ kind: 'phrase', terms: leaf.terms.map(foldTerm) });
+  if (texts.length === 0) return noHits;
+  const { lengths } = column.texts();
+  const scores = new Float64Array(texts.length);
+  let most = 0;
+  for (let i = 0; i < texts.length; i++) {
+    const score = bm25(weight, times[i]!, lengths[texts[i]!]!);
+    scores[i] = score;
+    if (score > most) most = score;
+  }
+  const textOf = column.summary.isShared ? column.textOfRows() : undefined;
+  return { texts, scores, most, textOf, isUnweighted: false };
 }
 
 /** The sets of conditions that rows satisfy, as indices of the conditions, and the index of the set of each row. */

@@ -1,8 +1,12 @@
 import type { DecodedValues } from '../../parquet/decode-values.js';
 import { packBitmap, unpackBitmap } from '../../text/bitmap.js';
+import { ColumnMatcher } from '../../text/column-matcher.js';
+import { ColumnReader } from '../../text/column-reader.js';
+import { indexedName } from '../../text/index-writer.js';
 import { RecentMap } from '../../core/recent-map.js';
 import type { RowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
+import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache } from './admission-cache.js';
 import type {
   DistinctStrings,
@@ -20,7 +24,6 @@ import type { ShardSegment, ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
-import type { FoundTerms } from './terms.js';
 
 /** Maximum number of files whose footer is cached. */
 const maxFiles = 512;
@@ -43,8 +46,8 @@ export interface SegmentPages {
 }
 
 /**
- * Everything that a shard keeps of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters and selections
- * within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
+ * Everything that a shard keeps of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters, selections and
+ * parts of text indexes within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
  */
 export class SegmentCache {
   /** By `FieldKeys` and other keys that begin with another word; `absent` where a segment has none. */
@@ -57,6 +60,8 @@ export class SegmentCache {
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
   /** The files that may have an open descriptor. */
   readonly #mayBeOpen = new Set<SegmentFile>();
+  /** The indexes in which terms may have been looked up. */
+  readonly #searched = new Set<ColumnMatcher>();
 
   constructor(bytes: number) {
     this.#bytes = bytes;
@@ -80,10 +85,9 @@ export class SegmentCache {
     this.#dictionaries.clear();
   }
 
-  /** The columns of a segment, loaded when they are first asked for; `terms` are the rows that the text index found. */
-  view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
-    const { view } = this.#segment(snapshot, segment);
-    return terms === undefined ? view : { ...view, terms };
+  /** The columns of a segment, loaded when they are first asked for. */
+  view(snapshot: ShardSnapshot, segment: ShardSegment): SegmentView {
+    return this.#segment(snapshot, segment).view;
   }
 
   /** Access to single pages of a segment. */
@@ -97,7 +101,12 @@ export class SegmentCache {
     if (known !== undefined) return known;
     const level = recordLevel(segment.rows);
     const scope = { snapshot, segment, depth: 0, level, keys: new Map<string, FieldKeys>() };
-    const view = { ...this.#viewOf(scope), selections: this.#selections(segment) };
+    const texts = new Map<string, OpenedText>();
+    const view = {
+      ...this.#viewOf(scope),
+      selections: this.#selections(segment),
+      text: (field: FieldRef) => this.#text(scope, texts, field),
+    };
     const made = { view, pages: this.#pagesOf(scope) };
     this.#known.set(segment, made);
     return made;
@@ -188,6 +197,28 @@ export class SegmentCache {
     };
   }
 
+  #text({ snapshot, segment }: Scope, texts: Map<string, OpenedText>, field: FieldRef): Text {
+    const file = this.file(segment);
+    const name = fieldName(field);
+    let opened = texts.get(name);
+    if (opened?.file !== file) {
+      opened = { file, text: this.#openText(file, snapshot, field) };
+      texts.set(name, opened);
+    }
+    const { text } = opened;
+    if (text instanceof ColumnMatcher) this.#searched.add(text);
+    return text;
+  }
+
+  #openText(file: SegmentFile, { columns }: ShardSnapshot, field: FieldRef): Text {
+    const path = physicalPath(columns, field.path);
+    if (path === undefined || file.leaf(path) === undefined) return 'absent';
+    const location = file.textIndex?.columns.get(indexedName(path));
+    return location === undefined
+      ? { unsupported: `a segment has no index of the terms of ${field.name}` }
+      : new ColumnMatcher(new ColumnReader(file.textIndex!, location, this.entries));
+  }
+
   #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
     const key = keysOf(scope, fieldName(field)).column;
     const known = this.entries.get(key) as MemoryColumn | 'absent' | undefined;
@@ -263,10 +294,12 @@ export class SegmentCache {
     return made;
   }
 
-  /** Closes all descriptors: none stays open while other work runs. */
+  /** Closes all descriptors, and forgets the terms that were looked up: none stays while other work runs. */
   rest(): void {
     for (const file of this.#mayBeOpen) file.rest();
     this.#mayBeOpen.clear();
+    for (const text of this.#searched) text.forget();
+    this.#searched.clear();
   }
 
   file(segment: ShardSegment): SegmentFile {
@@ -293,6 +326,15 @@ interface Scope {
 interface KnownSegment {
   readonly view: SegmentView;
   readonly pages: SegmentPages;
+}
+
+/** The text index of a field in a segment (`SegmentView.text`). */
+type Text = ColumnMatcher | 'absent' | Unsupported;
+
+/** A text index, and the file that it was read from. */
+interface OpenedText {
+  readonly file: SegmentFile;
+  readonly text: Text;
 }
 
 /** The cache keys of what belongs to a field: its column, its distinct strings, its hashes, and the elements of a list. */

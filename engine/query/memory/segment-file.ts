@@ -1,16 +1,21 @@
-import type { FileMetaData } from 'hyparquet';
 import { VerifiedBlocks, type CheckedFile } from '../../core/block-checksums.js';
 import { AppError } from '../../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
 import {
+  boundOf,
   footerLength,
   parseColumnIndex,
   parseFooter,
   parseOffsetIndex,
+  type Extent,
+  type FooterChunk,
+  type FooterMetadata,
   type PageStatistics,
 } from '../../parquet/read-footer.js';
 import { parseBloomFilter } from '../../parquet/bloom-filter.js';
+import { openIndex, type TextIndex } from '../../text/index-file.js';
 import { isZstd } from '../../parquet/read-pages.js';
+import { physicalType } from '../../parquet/schema.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
@@ -29,16 +34,11 @@ export interface SegmentChunk {
   /** For strings: the total size of all values, in bytes. */
   readonly textBytes: number;
   /** Location of the chunk's bloom filter; undefined if it has none. */
-  readonly filter: IndexExtent | undefined;
+  readonly filter: Extent | undefined;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
-  readonly offsetIndex: IndexExtent | undefined;
+  readonly offsetIndex: Extent | undefined;
   /** Location of the chunk's ColumnIndex; undefined if it has none. */
-  readonly columnIndex: IndexExtent | undefined;
-}
-
-interface IndexExtent {
-  readonly begin: number;
-  readonly bytes: number;
+  readonly columnIndex: Extent | undefined;
 }
 
 /** A row group, whose first row is row `first` of the segment. */
@@ -67,12 +67,15 @@ export class SegmentFile {
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
+  /** Offset of the footer. */
+  readonly footerAt: number;
   /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;
   /** Undefined if the blocks have no checksums. */
   readonly #blocks: VerifiedBlocks | undefined;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
+  #textIndex: TextIndex | 'none' | undefined;
   readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
   readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
 
@@ -87,8 +90,10 @@ export class SegmentFile {
           : new VerifiedBlocks(blockChecksums, this.#open.bytes, () =>
               this.damaged('does not match its checksum; restore the file from a backup'),
             );
-      const footer = this.#footer();
-      this.rows = Number(footer.num_rows);
+      const bytes = this.#footerBytes();
+      this.footerAt = this.#open.bytes - bytes.byteLength;
+      const footer = parseFooter(bytes);
+      this.rows = footer.rows;
       this.leaves = segmentLeaves(footer.schema);
       this.groups = this.#rowGroups(footer);
     } catch (error) {
@@ -131,12 +136,9 @@ export class SegmentFile {
     const index = this.read(begin, length);
     try {
       const pages = parseOffsetIndex(index);
-      const firstRows = Int32Array.from([
-        ...pages.map((page) => Number(page.first_row_index)),
-        group.rows,
-      ]);
-      const offsets = Float64Array.from(pages, ({ offset }) => Number(offset));
-      const bytes = Int32Array.from(pages, (page) => page.compressed_page_size);
+      const firstRows = Int32Array.from([...pages.map(({ firstRow }) => firstRow), group.rows]);
+      const offsets = Float64Array.from(pages, ({ offset }) => offset);
+      const bytes = Int32Array.from(pages, (page) => page.bytes);
       const found = { offsets, bytes, firstRows };
       this.#offsetIndexes.set(chunk, found);
       return found;
@@ -165,6 +167,12 @@ export class SegmentFile {
     return filter && parseBloomFilter(this.read(filter.begin, filter.bytes));
   }
 
+  /** The text index; undefined if there is none of the current version. Its summary is read once, then cached. */
+  get textIndex(): TextIndex | undefined {
+    if (this.#textIndex === undefined) this.#textIndex = openIndex(this) ?? 'none';
+    return this.#textIndex === 'none' ? undefined : this.#textIndex;
+  }
+
   /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
   rest(): void {
     this.#open?.close();
@@ -189,57 +197,55 @@ export class SegmentFile {
     return new AppError('damaged', `segment ${name} ${what}${reason}`, undefined, cause);
   }
 
-  #footer(): FileMetaData {
+  /** The footer with its length behind it. */
+  #footerBytes(): Uint8Array {
     const { bytes: fileBytes } = this.#file;
     // One read is enough for nearly all footers.
     const guess = Math.min(fileBytes, usualFooterBytes);
     let bytes = this.read(fileBytes - guess, guess);
     const length = footerLength(bytes, fileBytes);
     if (length > guess) bytes = this.read(fileBytes - length, length);
-    return parseFooter(length < guess ? bytes.subarray(guess - length) : bytes);
+    return length < guess ? bytes.subarray(guess - length) : bytes;
   }
 
-  #rowGroups(footer: FileMetaData): readonly RowGroup[] {
+  #rowGroups(footer: FooterMetadata): readonly RowGroup[] {
     let first = 0;
-    return footer.row_groups.map(({ num_rows, columns }) => {
-      const rows = Number(num_rows);
-      const chunks = columns.map((column, i): SegmentChunk => {
-        const { meta_data: meta } = column;
-        if (meta === undefined || meta.path_in_schema.join('.') !== this.leaves[i]?.path.join('.'))
-          throw this.damaged(`has no column ${this.leaves[i]?.key} in its place`);
-        const dictionary = meta.dictionary_page_offset;
-        const dataOffset = Number(meta.data_page_offset);
-        const dictionaryOffset = dictionary === undefined ? undefined : Number(dictionary);
-        return {
-          begin: dictionaryOffset ?? dataOffset,
-          bytes: Number(meta.total_compressed_size),
-          dictionaryOffset,
-          dataOffset,
-          slots: Number(meta.num_values),
-          nulls: Number(meta.statistics?.null_count ?? 0n),
-          isCompressed: isZstd(meta.codec),
-          range: rangeOf(meta.statistics?.min_value, meta.statistics?.max_value),
-          textBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
-          filter: extentOf(meta.bloom_filter_offset, meta.bloom_filter_length),
-          offsetIndex: extentOf(column.offset_index_offset, column.offset_index_length),
-          columnIndex: extentOf(column.column_index_offset, column.column_index_length),
-        };
-      });
-      const group = { first, rows, chunks };
+    return footer.groups.map(({ rows, chunks }) => {
+      const group = { first, rows, chunks: chunks.map((chunk, i) => this.#chunk(chunk, i)) };
       first += rows;
       return group;
     });
+  }
+
+  #chunk(chunk: FooterChunk, i: number): SegmentChunk {
+    const leaf = this.leaves[i];
+    if (leaf === undefined || !areEqual(chunk.path, leaf.path))
+      throw this.damaged(`has no column ${leaf?.key} in its place`);
+    const { dictionaryOffset, dataOffset, slots, nulls, filter, offsetIndex, columnIndex } = chunk;
+    return {
+      ...{ dictionaryOffset, dataOffset, slots, nulls, filter, offsetIndex, columnIndex },
+      begin: dictionaryOffset ?? dataOffset,
+      bytes: chunk.storedBytes,
+      isCompressed: isZstd(chunk.codec),
+      range: rangeOf(chunk, leaf),
+      textBytes: chunk.stringBytes,
+    };
   }
 }
 
 const usualFooterBytes = 64 << 10;
 
-function extentOf(begin: bigint | undefined, bytes: number | undefined): IndexExtent | undefined {
-  return begin === undefined || bytes === undefined ? undefined : { begin: Number(begin), bytes };
+function areEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i]);
 }
 
-function rangeOf(min: unknown, max: unknown): readonly [bigint, bigint] | undefined {
-  const isWhole = (value: unknown): value is bigint | number =>
-    typeof value === 'bigint' || Number.isSafeInteger(value);
-  return isWhole(min) && isWhole(max) ? [BigInt(min), BigInt(max)] : undefined;
+function rangeOf(
+  { min, max }: FooterChunk,
+  { physical }: SegmentLeaf,
+): readonly [bigint, bigint] | undefined {
+  const isWhole = physical === physicalType.int32 || physical === physicalType.int64;
+  if (!isWhole || min === undefined || max === undefined) return undefined;
+  const valueOf = (bytes: Uint8Array): bigint =>
+    BigInt(boundOf(bytes, physical) as number | bigint);
+  return [valueOf(min), valueOf(max)];
 }

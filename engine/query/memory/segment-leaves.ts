@@ -1,5 +1,5 @@
-import type { SchemaElement } from 'hyparquet';
 import type { Column, Columns } from '../../core/types.js';
+import type { FooterElement } from '../../parquet/read-footer.js';
 import { physicalType } from '../../parquet/schema.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { leafKey } from '../../store/stats.js';
@@ -30,24 +30,24 @@ export interface SegmentLeaf {
  * Returns the leaves of a footer's schema in depth-first order. Throws `RangeError` if the schema is incomplete or has a type
  * that we do not write.
  */
-export function segmentLeaves(schema: readonly SchemaElement[]): readonly SegmentLeaf[] {
+export function segmentLeaves(schema: readonly FooterElement[]): readonly SegmentLeaf[] {
   const leaves: SegmentLeaf[] = [];
   let at = 0;
   const walk = (above: ParentPath, hidden: boolean): void => {
     const element = schema[at++];
     if (element === undefined) throw new RangeError('the schema ends early');
     const isTop = at === 1;
-    const { name, repetition_type: kind, num_children: children, type } = element;
-    const definition = above.definition + (isTop || kind === 'REQUIRED' ? 0 : 1);
+    const { name, repetition, children, isList } = element;
+    const definition = above.definition + (isTop || repetition === 'required' ? 0 : 1);
     const here: ParentPath = {
       path: isTop ? [] : [...above.path, name],
       columns: isTop || hidden ? above.columns : [...above.columns, name],
-      lists: isTop || hidden ? above.lists : [...above.lists, element.converted_type === 'LIST'],
+      lists: isTop || hidden ? above.lists : [...above.lists, isList],
       definitions: isTop
         ? []
         : [...(hidden ? above.definitions.slice(0, -1) : above.definitions), definition],
       definition,
-      repetition: above.repetition + (kind === 'REPEATED' ? 1 : 0),
+      repetition: above.repetition + (repetition === 'repeated' ? 1 : 0),
     };
     if (children === undefined) {
       leaves.push({
@@ -57,16 +57,16 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
         path: here.path,
         lists: here.lists,
         definitions: here.definitions,
-        physical: physicalOf(type),
-        isDate: element.converted_type === 'TIMESTAMP_MICROS',
+        physical: physicalOf(element),
+        isDate: element.isTimestamp,
         maxDefinition: here.definition,
         maxRepetition: here.repetition,
       });
       return;
     }
     // The two levels below a list, `list` and `element`, are not columns.
-    const isList = element.converted_type === 'LIST' || kind === 'REPEATED';
-    for (let i = 0; i < children; i++) walk(here, isList);
+    const isHidden = isList || repetition === 'repeated';
+    for (let i = 0; i < children; i++) walk(here, isHidden);
   };
   walk({ path: [], columns: [], lists: [], definitions: [], definition: 0, repetition: 0 }, false);
   return leaves;
@@ -81,18 +81,11 @@ interface ParentPath {
   readonly repetition: number;
 }
 
-const physicalTypes: Readonly<Record<string, number>> = {
-  BOOLEAN: physicalType.boolean,
-  INT32: physicalType.int32,
-  INT64: physicalType.int64,
-  FLOAT: physicalType.float,
-  DOUBLE: physicalType.double,
-  BYTE_ARRAY: physicalType.byteArray,
-};
+const physicalTypes: ReadonlySet<number> = new Set(Object.values(physicalType));
 
-function physicalOf(type: string | undefined): number {
-  const physical = physicalTypes[type ?? ''];
-  if (physical === undefined) throw new RangeError(`type ${type} is not one of ours`);
+function physicalOf({ name, physical }: FooterElement): number {
+  if (physical === undefined || !physicalTypes.has(physical))
+    throw new RangeError(`${name} has the physical type ${physical}, which is not one of ours`);
   return physical;
 }
 

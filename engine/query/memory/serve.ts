@@ -50,6 +50,10 @@ export function serveShard(cacheBytes: number): {
           return inTurns(message.id, shard.select(message.query), (selected) => ({ selected }));
         case 'count':
           return inTurns(message.id, shard.count(message.query), (counts) => ({ counts }));
+        case 'frequencies':
+          return inTurns(message.id, shard.frequencies(message.query), (frequencies) => ({ frequencies })); // prettier-ignore
+        case 'search':
+          return inTurns(message.id, shard.search(message.query), (found) => ({ found }));
         case 'load':
           return inTurns(message.id, shard.load(message.query), (loaded) => ({ loaded }), true);
         case 'records':

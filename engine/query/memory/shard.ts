@@ -1,7 +1,10 @@
 import type { RowRef, SegmentRows } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
 import { isTermLeaf } from '../text/relevance.js';
+import type { TextFrequencies } from '../text/weigh.js';
 import { accumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
@@ -9,7 +12,6 @@ import {
   isSparse,
   selectionBytesOf,
   type SelectionVector,
-  type Tested,
 } from './match/selection-vector.js';
 
 import { matchers, type Matcher } from './evaluate.js';
@@ -21,10 +23,12 @@ import {
   rowsOfAnswer,
   type ShardAnswer,
   type ShardCount,
+  type ShardFrequencies,
   type ShardLayout,
   type ShardLoad,
   type ShardQuery,
   type ShardRecords,
+  type ShardSearch,
   type ShardSegment,
   type ShardSnapshot,
 } from './protocol.js';
@@ -69,7 +73,7 @@ export class Shard {
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
-    const asides = query.relevance?.conditions ?? query.sides ?? [];
+    const asides = query.relevance?.conditions ?? [];
     const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isTermLeaf))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
     const ranked = query.relevance && new RankedRows(query.relevance);
@@ -91,7 +95,7 @@ export class Shard {
         yield;
         continue;
       }
-      const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
+      const view = this.#cache.view(snapshot, segment);
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
       if (isUnsupported(found)) return this.#refused(found);
       access[ofPages?.by ?? 'columns']++;
@@ -105,9 +109,9 @@ export class Shard {
           if (isUnsupported(own)) return this.#refused(own);
           ofSides.push(own);
         }
-        if (query.isListed)
-          listed.push({ segment: segment.number, rows: sendable(found), sides: ofSides.map(sendable) }); // prettier-ignore
-        ranked?.add(segment.number, segment.rows, found, ofSides);
+        if (query.isListed) listed.push({ segment: segment.number, rows: sendable(found) });
+        const unranked = ranked?.add(segment.number, view, found, ofSides);
+        if (unranked) return this.#refused(unranked);
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const selection = selectionBytesOf(found, segment.rows);
@@ -150,7 +154,7 @@ export class Shard {
     const matches = matchers(query.predicates, new Set(query.predicates.filter(isTermLeaf)));
     const counts = new Float64Array(matches.length);
     for (const segment of snapshot.segments.filter(({ number }) => wanted.has(number))) {
-      const view = this.#cache.view(snapshot, segment, query.terms?.get(segment.number));
+      const view = this.#cache.view(snapshot, segment);
       for (const [i, match] of matches.entries()) {
         const found = yield* this.#interruptibly(match(view));
         if (isUnsupported(found)) return this.#refused(found);
@@ -161,6 +165,54 @@ export class Shard {
     return counts;
   }
 
+  /** Looks phrases up in the text index of a field. */
+  *frequencies(query: ShardFrequencies): Generator<void, TextFrequencies | Unsupported> {
+    const texts = this.#texts(query);
+    if (isUnsupported(texts)) return texts;
+    let [records, tokens] = [0, 0];
+    const found = query.phrases.map(() => 0);
+    for (const { matcher: open } of texts) {
+      const matcher = open();
+      const { summary } = matcher.column;
+      records += summary.records;
+      tokens += summary.words;
+      for (const [i, terms] of query.phrases.entries())
+        found[i]! += matcher.rowsWith({ kind: 'phrase', terms });
+      this.#cache.rest();
+      yield;
+    }
+    return { records, tokens, found };
+  }
+
+  /** Searches the text index of a field. */
+  *search(query: ShardSearch): Generator<void, FoundTexts | Unsupported> {
+    const texts = this.#texts(query);
+    if (isUnsupported(texts)) return texts;
+    const found = yield* this.#interruptibly(search(texts, query));
+    this.#cache.rest();
+    return found;
+  }
+
+  /** The text indexes of a field; unsupported if a segment has none. */
+  #texts({
+    snapshot: key,
+    field,
+  }: Pick<ShardSearch, 'snapshot' | 'field'>): SearchedSegment[] | Unsupported {
+    const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) return forgotten;
+    this.#cache.beginQuery();
+    const texts: SearchedSegment[] = [];
+    for (const segment of snapshot.segments) {
+      const view = this.#cache.view(snapshot, segment);
+      const text = view.text!(field);
+      if (isUnsupported(text)) return this.#refused(text);
+      const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
+      if (text !== 'absent') texts.push({ number: segment.number, matcher });
+    }
+    this.#cache.rest();
+    return texts;
+  }
+
   /** Loads columns into the part of the cache that is free; returns how many of them are in memory then. */
   *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
@@ -169,7 +221,10 @@ export class Shard {
     for (const field of fields) {
       for (const segment of snapshot.segments) {
         if (!this.#cache.hasRoom) return loaded;
-        this.#cache.view(snapshot, segment).column(field);
+        const view = this.#cache.view(snapshot, segment);
+        const text = field.type === 'text' ? view.text!(field) : 'absent';
+        if (text === 'absent' || isUnsupported(text)) view.column(field);
+        else text.column.load();
         loaded++;
         this.#cache.rest();
         yield;
@@ -179,7 +234,7 @@ export class Shard {
   }
 
   /** Carries out the evaluation of a condition, with no descriptor open where it yields. */
-  *#interruptibly(work: Generator<void, Tested>): Generator<void, Tested> {
+  *#interruptibly<T>(work: Generator<void, T>): Generator<void, T> {
     for (let step = work.next(); ; step = work.next()) {
       if (step.done) return step.value;
       this.#cache.rest();

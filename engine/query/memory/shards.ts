@@ -16,7 +16,10 @@ const maxProjections = 64;
 const maxSegments = 200_000;
 
 /** A message with a number by which it can be cancelled. */
-type Cancellable = Extract<ToShard, { readonly kind: 'select' | 'count' | 'load' | 'records' }>;
+type Cancellable = Extract<
+  ToShard,
+  { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'load' | 'records' }
+>;
 /** A message without its number. */
 export type ShardRequest = Cancellable extends infer R
   ? R extends Cancellable

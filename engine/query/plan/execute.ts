@@ -2,17 +2,14 @@ import { AppError } from '../../core/errors.js';
 import type { Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
-import type { Listing } from '../memory/memory-executor.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
-import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
-import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
 import { weighed } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef, Selected } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { timeSliceOf, type RunOptions } from './limits.js';
+import type { RunOptions } from './limits.js';
 import { plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
 import type { Steps } from './steps.js';
 
@@ -29,7 +26,6 @@ interface State {
   scores: readonly ScoreTerm[];
   /** The scores have their weights, or need none, and columns in memory rank by them. */
   isRankedInMemory?: boolean;
-  listing?: Listing;
   selected?: Selected;
   facets?: readonly string[];
 }
@@ -61,7 +57,8 @@ export async function execute(
   const planned = plan(request, snapshot, available);
   engine.trace?.(planned, snapshot, request.predicate);
   for (const { executor, step, columns } of planned.steps)
-    if (executor === 'memory' && step !== 'read') engine.hot?.note(snapshot.datasetId, columns);
+    if (['memory', 'index'].includes(executor) && step !== 'read')
+      engine.hot?.note(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
   const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {
@@ -98,20 +95,15 @@ const runners: Readonly<Record<string, Runner>> = {
     const selection = { ...request, scores: request.limit > 0 ? state.scores : [] };
     return selected(state, await engine.sql.select(snapshot, selection, options));
   },
-  'select index': async ({ snapshot, request, options }, state) =>
-    selected(state, await selectByIndex(snapshot, request, options)),
-  'list memory': async ({ engine, snapshot, request, options }, state) => {
-    const sides = sidePredicates(request.scores);
-    const listing = await engine.memory!.list(snapshot, request, sides, options);
-    if (isUnsupported(listing)) return listing;
-    state.listing = listing;
-    return undefined;
-  },
-  'rank index': rank,
+  'select index': async ({ engine, snapshot, request, options }, state) =>
+    selected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
   'weigh memory': async ({ engine, snapshot, request, options }, state) => {
     const { scores } = request;
-    const weights = await weightsByColumns(snapshot, scores, (predicates) =>
-      engine.memory!.counts(snapshot, predicates, options),
+    const weights = await weightsByColumns(
+      snapshot,
+      scores,
+      (predicates) => engine.memory!.counts(snapshot, predicates, options),
+      engine.memory!.lookUp(snapshot, options),
     );
     if (isUnsupported(weights)) return weights;
     state.scores = scores.map((score) => ({ ...score, weights }));
@@ -143,30 +135,12 @@ function selected(state: State, answer: Selected | Unsupported): Unsupported | u
   return undefined;
 }
 
-async function rank(
-  { engine, snapshot, request, options }: Execution,
-  state: State,
-): Promise<Unsupported | undefined> {
-  const { scores, offset, limit, cursor } = request;
-  const ranking = await ListedRanking.open(snapshot, scores);
-  if (isUnsupported(ranking)) return ranking;
-  const weights = await weightsByColumns(snapshot, scores, (predicates) =>
-    engine.memory!.counts(snapshot, predicates, options),
-  );
-  if (isUnsupported(weights)) return weights;
-  const { segments, total, facets } = state.listing!;
-  const page = { after: cursor?.after ? rankOf(cursor.after) : undefined, offset, limit };
-  const rows = await ranking.page(weights, segments, snapshot, page, timeSliceOf(options));
-  state.selected = { ...rankedPage(rows), total, facets };
-  return undefined;
-}
-
 async function weigh(
   { engine, snapshot, request, options }: Execution,
   state: State,
 ): Promise<undefined> {
   const session = await engine.sql.session(snapshot, request.predicate, options);
-  state.scores = await weighed(session, snapshot, request.scores, timeSliceOf(options));
+  state.scores = await weighed(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
   return undefined;
 }
 

@@ -45,8 +45,6 @@ export type RowSet = 'all' | Int32Array | Uint8Array;
 export interface SegmentRows {
   readonly segment: number;
   readonly rows: RowSet;
-  /** For each side predicate, all rows of the segment that satisfy it. */
-  readonly sides?: readonly RowSet[];
 }
 
 /** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */

@@ -5,7 +5,7 @@ import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import { execute } from './execute.js';
 import type { RowBatch } from './executor.js';
-import { timeSliceOf, type RunOptions } from './limits.js';
+import type { RunOptions } from './limits.js';
 import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
 import { Steps } from './steps.js';
 
@@ -28,7 +28,7 @@ export async function* findRows(
   const asked = planRequest(request);
   const planned = planOf(engine, snapshot, asked, refused);
   engine?.trace?.(planned, snapshot, asked.predicate);
-  const [first, second] = planned.steps;
+  const [first] = planned.steps;
   if (engine === undefined || first!.executor === 'log') {
     if (planned.rows > 0) yield* everyRow(snapshot, asked);
     return;
@@ -36,7 +36,7 @@ export async function* findRows(
   const running = { ...options, isHeavy: planned.isHeavy };
   if (first!.step === 'weigh' && first!.executor !== 'memory') {
     const session = await engine.sql.session(snapshot, asked.predicate, running);
-    const scores = await weighed(session, snapshot, asked.scores, timeSliceOf(options));
+    const scores = await weighed(session, snapshot, asked.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
     yield* await engine.sql.find(snapshot, { ...asked, scores }, running);
   } else if (first!.executor === 'memory' && first!.step === 'select') {
     const found = await engine.memory!.find(snapshot, asked, running);
@@ -44,7 +44,7 @@ export async function* findRows(
       const more = new Map([...refused, [refusalKey(first!), found.unsupported]]);
       yield* findRows(engine, snapshot, request, options, more);
     } else yield* found;
-  } else if (first!.executor === 'index' || first!.step === 'weigh' || second?.step === 'rank') {
+  } else if (first!.executor === 'index' || first!.step === 'weigh') {
     const execution = { engine, snapshot, request: asked, options };
     yield { refs: (await execute(execution, refused, new Steps())).rows };
   } else {

@@ -1,6 +1,5 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { TimeSlice } from '../../text/ranked-search.js';
 
 /** Limits of a step of a query. */
 export interface RunOptions {
@@ -12,18 +11,6 @@ export interface RunOptions {
   readonly subject?: string | undefined;
   /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
   readonly isHeavy?: boolean | undefined;
-}
-
-/** A time slice that, when it yields, throws `canceled` once the client has left and `budget` once the time limit has passed. */
-export function timeSliceOf({
-  signal,
-  timeoutMs = budgets.queryMs,
-}: Pick<RunOptions, 'signal' | 'timeoutMs'>): TimeSlice {
-  const until = performance.now() + timeoutMs;
-  return new TimeSlice(() => {
-    if (signal?.aborted) throw clientLeft();
-    if (performance.now() >= until) throw timedOut(timeoutMs);
-  });
 }
 
 /** Names the dataset, not the file, in the error about a damaged file. */

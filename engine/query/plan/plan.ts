@@ -4,8 +4,7 @@ import { fieldsRead } from '../predicate/kinds.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { Facet } from '../request/facets.js';
-import { isRankedByConditions, isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
-import { isRankedByOneField } from '../text/ranked.js';
+import { isRankedByTerms, oneFieldQuery, sidePredicates } from '../text/ranked.js';
 import { ranksAlike } from '../text/relevance.js';
 import { memoryCost, sqlCost, type StepCost } from './cost.js';
 import type { Selection } from './executor.js';
@@ -17,13 +16,11 @@ export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 /**
  * What a step does:
  * - `select` finds the total, the page's rows and, but for `index`, the facets;
- * - `list` finds all matching rows and the facets, for a `rank` step behind it;
- * - `rank` orders the listed rows by relevance and cuts out the page;
  * - `weigh` finds how rare the ranked terms are, for a `select` step behind it that ranks;
  * - `facets` finds the facets alone;
  * - `read` turns the page's rows into records.
  */
-export type StepKind = 'select' | 'list' | 'rank' | 'weigh' | 'facets' | 'read';
+export type StepKind = 'select' | 'weigh' | 'facets' | 'read';
 
 /** One step of a plan. */
 export interface PlanStep {
@@ -177,6 +174,10 @@ class QueryPlanner {
         );
   }
 
+  #noMemory(): string | undefined {
+    return this.#available.memory ? undefined : noMemory;
+  }
+
   /** Why columns in memory cannot find the rows and facets; undefined if they can. */
   #memoryRefusal(): string | undefined {
     const { predicate, facets, cursor, offset, limit } = this.#request;
@@ -199,42 +200,33 @@ class QueryPlanner {
       : offset + limit > deepestRanked
         ? `the page ends behind row ${deepestRanked} of a ranked answer`
         : undefined;
-    const canIndex = noIndex === undefined;
-    const byIndex = noIndex ?? this.#refusal('select', 'index');
-    if (byIndex === undefined && isRankedByOneField(this.#request, this.#columns)) {
+    const byIndex = noIndex ?? this.#refusal('select', 'index') ?? this.#noMemory();
+    if (byIndex === undefined && oneFieldQuery(this.#request, this.#columns)) {
       const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
       const reason = 'the text index of one field tells matches and order';
       const select = this.#step('select', 'index', ranking, cost, reason);
       return facets ? [select, this.#facets()] : [select];
     }
-    const inMemory = this.#memoryRefusal() ?? sidesRefusal(scores, this.#columns);
+    const isIndexed = isRankedByTerms(scores, this.#columns);
     const byColumns =
       noIndex ??
-      inMemory ??
+      this.#memoryRefusal() ??
+      sidesRefusal(scores, this.#columns) ??
       this.#refusal('weigh', 'memory') ??
-      (isRankedByConditions(scores) ? undefined : 'texts rank');
+      (isIndexed ? undefined : 'the text index does not tell the order');
     if (byColumns === undefined) {
       const cost = memoryCost(this.#request, this.#rows);
       return [
         this.#step('weigh', 'memory', ranking, cost, 'the order depends on how rare the conditions are'), // prettier-ignore
-        this.#step('select', 'memory', this.#foundColumns(), cost, 'columns tell matches and order'), // prettier-ignore
+        this.#step('select', 'memory', this.#foundColumns(), cost, 'columns and indexes tell matches and order'), // prettier-ignore
       ];
     }
-    const byTerms = inMemory ?? this.#refusal('list', 'memory') ?? this.#refusal('rank', 'index');
-    if (canIndex && byTerms === undefined && isRankedByTerms(scores, this.#columns)) {
-      const cost = memoryCost(this.#request, this.#rows);
-      return [
-        this.#step('list', 'memory', this.#foundColumns(), cost, 'columns tell the matches'),
-        this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the text index tells the order'), // prettier-ignore
-      ];
-    }
-    const reason = byIndex ?? byTerms ?? 'the text index does not tell the order';
     const cost = sqlCost(this.#request, this.#rows);
-    const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, reason)];
+    const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, byColumns)];
     if (limit === 0) return steps;
-    const isIndexed = isRankedByTerms(scores, this.#columns);
-    const weighing = isIndexed ? { ms: 1 } : cost;
-    const weigh = this.#step('weigh', isIndexed ? 'index' : 'sql', ranking, weighing, 'the order depends on how rare the terms are'); // prettier-ignore
+    const isLookedUp = isIndexed && this.#available.memory;
+    const weighing = isLookedUp ? { ms: 1 } : cost;
+    const weigh = this.#step('weigh', isLookedUp ? 'index' : 'sql', ranking, weighing, 'the order depends on how rare the terms are'); // prettier-ignore
     return [weigh, ...steps];
   }
 

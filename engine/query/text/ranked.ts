@@ -1,52 +1,43 @@
 import type { Columns } from '../../core/types.js';
-import type { Snapshot } from '../../store/store.js';
 import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
-import { search, type RankedPhrase } from '../../text/ranked-search.js';
+import type { RankedPhrase } from '../../text/ranked-search.js';
 import type { Selected, Selection } from '../plan/executor.js';
-import type { Unsupported } from '../unsupported.js';
-import { timeSliceOf, type RunOptions } from '../plan/limits.js';
 import type { Position } from '../plan/position.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { isIndexable, openTextIndex } from './text-field.js';
+import type { FieldRef, Predicate, ScoreTerm } from '../predicate/predicate.js';
+import { isOfText, type Leaf } from './relevance.js';
+import { isIndexable } from './text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
-interface OneFieldQuery {
+export interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
-  readonly phrases: readonly RankedPhrase[];
+  readonly phrases: readonly Omit<RankedPhrase, 'weight'>[];
 }
 
-/** True if terms of one indexed field are all that the query matches and ranks by: the text index then answers it alone. */
-export function isRankedByOneField(
-  selection: Pick<Selection, 'predicate' | 'scores'>,
-  columns: Columns,
-): boolean {
-  return oneFieldQuery(selection, columns) !== undefined;
+/** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
+export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns): boolean {
+  return scores
+    .flatMap(({ item }) => atomsOf(item))
+    .filter(isOfText)
+    .every((atom) => isScoredAlike(atom as Leaf) && isIndexable(columns, (atom as Leaf).field));
 }
 
-/** The page of a query for which `isRankedByOneField` is true, without facets. */
-export async function selectByIndex(
-  snapshot: Snapshot,
-  selection: Selection,
-  options: RunOptions,
-): Promise<Selected | Unsupported> {
-  const { offset, limit, cursor } = selection;
-  const asked = oneFieldQuery(selection, snapshot.columns);
-  const field = asked && (await openTextIndex(snapshot, asked.field));
-  if (asked === undefined || field === undefined)
-    return { unsupported: 'a segment has no text index of the field' };
-  const after = cursor?.after ? rankOf(cursor.after) : undefined;
-  const page = { after, offset, limit };
-  const { rows, total } = await search(
-    field,
-    asked.query,
-    asked.phrases,
-    page,
-    timeSliceOf(options),
-  );
-  return { ...rankedPage(rows), total, facets: null };
+/** The conditions in ranking clauses that are not on terms of texts. */
+export function sidePredicates(scores: readonly ScoreTerm[]): readonly Predicate[] {
+  const atoms = scores.flatMap(({ item }) => atomsOf(item));
+  return [...new Set(atoms.filter((atom) => !isOfText(atom)))];
+}
+
+/** The conditions of a clause, without AND and OR. */
+function atomsOf(item: Predicate): readonly Predicate[] {
+  return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(atomsOf) : [item];
+}
+
+/** True if the text index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
+function isScoredAlike(leaf: Leaf): boolean {
+  return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
 }
 
 /** The rows of a ranked page, and the position after the last row. */
@@ -63,7 +54,8 @@ export function rankOf({ keys, file, row }: Position): RankedRow {
   return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
 }
 
-function oneFieldQuery(
+/** The query of the text index whose answer is that of a selection; undefined if there is none. */
+export function oneFieldQuery(
   { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
   columns: Columns,
 ): OneFieldQuery | undefined {
@@ -73,7 +65,7 @@ function oneFieldQuery(
   if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
   const field = fieldOf(predicate);
   if (field === undefined || !isIndexable(columns, field)) return undefined;
-  const ranking = (phrases as readonly RankedPhrase[]).filter(({ boost }) => boost > 0);
+  const ranking = (phrases as OneFieldQuery['phrases']).filter(({ boost }) => boost > 0);
   return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
 }
 
@@ -118,7 +110,7 @@ function phrase(terms: readonly string[]): TextQuery {
 function phraseOf(
   { item, boost }: Selection['scores'][number],
   fields: Set<string>,
-): RankedPhrase | undefined {
+): OneFieldQuery['phrases'][number] | undefined {
   if (item.kind !== 'terms' && item.kind !== 'phrase') return undefined;
   if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
   fields.add(item.field.path.join('\n'));

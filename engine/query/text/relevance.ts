@@ -1,5 +1,4 @@
-import { tierOf } from '../../text/ranked-search.js';
-import type { Bm25Weight } from '../../text/bm25.js';
+import { tierOf, type Bm25Weight } from '../../text/bm25.js';
 import { compile } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
 import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
@@ -9,7 +8,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
  * The relevance of a record (query language 4.4) as an SQL expression; undefined if nothing ranks. For each clause that the record
  * satisfies, it adds boost × (tier + BM25 of all fields of the clause). BM25 has k1 = 1.2 and b = 0.75, with text lengths and document
  * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
- * left out where a single clause has scores of its own. The text index (rank-listed.ts, ranked.ts) computes the same double.
+ * left out where a single clause has scores of its own. The memory executor computes the same double.
  */
 export function relevance(statement: Statement, scores: readonly ScoreTerm[]): string | undefined {
   const { clauses, tier } = clausesOf(scores);
@@ -89,6 +88,11 @@ export function leavesOf(item: Predicate): readonly Leaf[] {
 /** True for a condition that has a score. */
 export function isTermLeaf(item: Predicate): item is Leaf {
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
+}
+
+/** True for a condition, without AND and OR, on a field whose texts tell the score. */
+export function isOfText(item: Predicate): boolean {
+  return leavesOf(item).some(({ field }) => field.type === 'text');
 }
 
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */

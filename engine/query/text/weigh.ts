@@ -4,22 +4,34 @@ import {
   type FieldStatistics,
   type Bm25Weight,
 } from '../../text/bm25.js';
+import type { Columns } from '../../core/types.js';
 import { foldTerm } from '../../text/fold.js';
-import { documentFrequency, type TextField, type TimeSlice } from '../../text/ranked-search.js';
 import type { Snapshot } from '../../store/store.js';
 import { compile } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
-import { fieldKey, type ScoreTerm } from '../predicate/predicate.js';
+import { fieldKey, type FieldRef, type ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, begin } from '../sql/statement.js';
-import { openTextIndex } from './text-field.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
+import { isIndexable } from './text-field.js';
 
 /** How statements run. */
 interface SqlRunner {
   readonly language: Language;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
+
+/** Statistics of the texts of a field, and the numbers of records that contain phrases. */
+export interface TextFrequencies extends FieldStatistics {
+  readonly found: readonly number[];
+}
+
+/** Looks phrases up in the text index of a field; unsupported if a segment has none. */
+export type LookUp = (
+  field: FieldRef,
+  phrases: readonly (readonly Uint8Array[])[],
+) => Promise<TextFrequencies | Unsupported>;
 
 /** Cached counts of scans. Snapshots never change, so they stay valid. */
 const scanCache = new Map<string, readonly number[]>();
@@ -33,46 +45,37 @@ export async function weighed(
   run: SqlRunner,
   snapshot: Snapshot,
   scores: readonly ScoreTerm[],
-  slice: TimeSlice,
+  lookUp: LookUp | undefined,
 ): Promise<readonly ScoreTerm[]> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
-  const fields = await textFields(snapshot, leaves);
-  const weights = new Map(await weightsByIndex(leaves, fields, slice));
+  const weights = new Map(lookUp && (await weightsByIndex(leaves, snapshot.columns, lookUp)));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
   for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
   return scores.map((score) => ({ ...score, weights }));
 }
 
-/** The text indexes of the conditions' fields, by `fieldKey`; fields without an index are left out. */
-export async function textFields(
-  snapshot: Snapshot,
-  leaves: readonly Leaf[],
-): Promise<ReadonlyMap<string, TextField>> {
-  const fields = new Map<string, TextField>();
-  for (const leaf of leaves) {
-    const key = fieldKey(leaf.field);
-    const field = fields.has(key) ? undefined : await openTextIndex(snapshot, leaf.field);
-    if (field !== undefined) fields.set(key, field);
-  }
-  return fields;
-}
-
-/** The weights of terms and phrases in fields with an index; `leaves` are all conditions that rank. */
+/** The weights of terms and phrases in fields that have an index in every segment; `leaves` are all conditions that rank. */
 export async function weightsByIndex(
   leaves: readonly Leaf[],
-  fields: ReadonlyMap<string, TextField>,
-  slice: TimeSlice,
+  columns: Columns,
+  lookUp: LookUp,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
-  const weights = new Map<Leaf, Bm25Weight>();
+  const indexed = leaves.filter(({ field }) => isIndexable(columns, field));
+  const fields = Map.groupBy(indexed, ({ field }) => fieldKey(field));
   // A single condition ranks by occurrences and text length; its document frequency changes nothing.
   const isAlone = leaves.length === 1;
-  for (const leaf of leaves) {
-    const field = fields.get(fieldKey(leaf.field));
-    if (field === undefined || leaf.kind === 'wildcard') continue;
-    const found = isAlone ? 0 : await documentFrequency(field, leaf.terms.map(foldTerm), slice);
-    weights.set(leaf, bm25Weight(field.statistics, found));
-  }
+  const weights = new Map<Leaf, Bm25Weight>();
+  await Promise.all(
+    [...fields.values()].map(async (ofField) => {
+      const phrases = ofField.flatMap((leaf) => (leaf.kind === 'wildcard' ? [] : [leaf]));
+      const asked = isAlone ? [] : phrases.map(({ terms }) => terms.map(foldTerm));
+      const known = await lookUp(ofField[0]!.field, asked);
+      if (isUnsupported(known)) return;
+      for (const [i, leaf] of phrases.entries())
+        weights.set(leaf, bm25Weight(known, known.found[i] ?? 0));
+    }),
+  );
   return weights;
 }
 

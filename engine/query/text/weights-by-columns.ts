@@ -3,8 +3,8 @@ import type { Snapshot } from '../../store/store.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { node, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
-import { leavesOf, type Leaf } from './relevance.js';
-import { plainWeight } from './weigh.js';
+import { isOfText, leavesOf, type Leaf } from './relevance.js';
+import { plainWeight, weightsByIndex, type LookUp } from './weigh.js';
 
 /** Cached counts. Snapshots never change, so they stay valid. */
 const countCache = new RecentMap<string, number>(10_000);
@@ -13,17 +13,20 @@ const countCache = new RecentMap<string, number>(10_000);
 export type Counts = (predicates: readonly Predicate[]) => Promise<readonly number[] | Unsupported>;
 
 /**
- * The weights of ranking conditions on fields that are not texts: their inverse document frequency among the records that have the
- * field. weigh.ts computes the same weights by a scan.
+ * The weights of ranking conditions: on texts from their index, on other fields their inverse document frequency among the records that
+ * have the field. weigh.ts computes the same weights by a scan.
  */
 export async function weightsByColumns(
   snapshot: Snapshot,
   scores: readonly ScoreTerm[],
   counts: Counts,
+  lookUp: LookUp,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
-  const weights = new Map<Leaf, Bm25Weight>();
-  // With a single condition all records have the same score.
+  const weights = new Map(await weightsByIndex(leaves, snapshot.columns, lookUp));
+  const unknown = leaves.find((leaf) => isOfText(leaf) && !weights.has(leaf));
+  if (unknown) return { unsupported: `a segment has no text index of ${unknown.field.name}` };
+  // With a single condition on another field all records have the same score.
   if (leaves.length === 1) return weights;
   const names = new Set(snapshot.columns.map(({ name }) => name));
   const weighed = leaves

@@ -30,7 +30,7 @@ let scanned: Dataset;
 let records: readonly TestRow[];
 
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openBench(0);
   const one = random(seed);
   const row = (text: string | null): TestRow => ({
     t: text,

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openTextIndex } from '../../../engine/query/text/text-field.js';
+import { SegmentFile } from '../../../engine/query/memory/segment-file.js';
+import { completed } from '../../../engine/query/memory/cooperative-tasks.js';
+import { bm25Weight } from '../../../engine/text/bm25.js';
+import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
+import { ColumnReader } from '../../../engine/text/column-reader.js';
+import { indexedName } from '../../../engine/text/index-writer.js';
 import { foldTerm } from '../../../engine/text/fold.js';
-import { search, TimeSlice } from '../../../engine/text/ranked-search.js';
+import { search } from '../../../engine/text/ranked-search.js';
 import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
@@ -10,6 +15,7 @@ import { seed } from '../../seed.js';
 
 let bench: Bench;
 let dataset: Dataset;
+const cache = new Map<string, unknown>();
 let texts: readonly (readonly (readonly string[] | null)[])[];
 
 /** A vocabulary whose first words are frequent. */
@@ -72,11 +78,27 @@ function naive(word: string): readonly RankedRow[] {
     );
 }
 
-async function ranked(word: string, page: RankedPage) {
-  const field = await openTextIndex(dataset.snapshot, { name: 't', path: ['t'], type: 'text' });
-  const phrase = { terms: [foldTerm(word)], boost: 1 };
-  const query = { kind: 'and', items: [{ kind: 'phrase', terms: phrase.terms }] } as const;
-  return search(field!, query, [phrase], page, new TimeSlice(() => undefined));
+function ranked(word: string, page: RankedPage) {
+  const matchers = dataset.snapshot.files.slice(1).map((path) => {
+    const index = new SegmentFile({ path }).textIndex!;
+    const location = index.columns.get(indexedName(['t']))!;
+    return new ColumnMatcher(new ColumnReader(index, location, cache));
+  });
+  const sum = (of: (matcher: ColumnMatcher) => number) =>
+    matchers.reduce((total, each) => total + of(each), 0);
+  const terms = [foldTerm(word)];
+  const phrase = { kind: 'phrase', terms } as const;
+  const statistics = {
+    records: sum(({ column: { summary } }) => summary.records),
+    tokens: sum(({ column: { summary } }) => summary.words),
+  };
+  const weight = bm25Weight(
+    statistics,
+    sum((matcher) => matcher.rowsWith(phrase)),
+  );
+  const query = { kind: 'and', items: [phrase] } as const;
+  const segments = matchers.map((matcher, number) => ({ number, matcher: () => matcher }));
+  return completed(search(segments, { query, phrases: [{ terms, boost: 1, weight }], page }));
 }
 
 describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
@@ -87,7 +109,7 @@ describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
       const whole = naive(word);
       const limit = pick(one, [0, 1, 10, 100, 700]);
       const offset = pick(one, [0, 0, 5, below(one, whole.length + 10)]);
-      const { rows, total } = await ranked(word, { after: undefined, offset, limit });
+      const { rows, total } = ranked(word, { after: undefined, offset, limit });
       const places = (list: readonly RankedRow[]) => list.map(({ segment, row }) => [segment, row]);
       const wanted = whole.slice(offset, offset + limit);
       const asked = { word, offset, limit };
@@ -103,7 +125,7 @@ describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
       let after: RankedRow | undefined;
       for (let seen = 0; seen < Math.min(whole.length, 3000);) {
         const limit = 1 + below(one, 400);
-        const { rows } = await ranked(word, { after, offset: 0, limit });
+        const { rows } = ranked(word, { after, offset: 0, limit });
         const wanted = whole.slice(seen, seen + limit);
         expect(rows.map(({ segment, row }) => [word, seen, segment, row])).toEqual(
           wanted.map(({ segment, row }) => [word, seen, segment, row]),

@@ -42,6 +42,13 @@ function numbersIn(mask: Uint8Array, count: number): Int32Array {
   return numbers;
 }
 
+/** The numbers of the selected rows, ascending, for a segment of `rows` rows. */
+export function rowNumbers(selection: SelectionVector, rows: number): Int32Array {
+  if (selection === 'none') return new Int32Array(0);
+  if (selection === 'all') return Int32Array.from({ length: rows }, (_, row) => row);
+  return isSparse(selection) ? selection : numbersIn(selection, countOnes(selection));
+}
+
 /** The selection as one byte per row, for a segment of `rows` rows. */
 export function selectionBytesOf(selection: SelectionVector, rows: number): SelectionBytes {
   if (!isSparse(selection)) return selection;

@@ -1,16 +1,16 @@
-import { AppError } from '../../../core/errors.js';
 import { unpackBitmap } from '../../../text/bitmap.js';
 import { foldText } from '../../../text/fold.js';
 import { tokenize } from '../../../text/tokenizer.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
-import { termsKey, type TermCondition } from '../../memory/terms.js';
+import { textQueryOf, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
 import { supported, unsupported, type PredicateKind } from '../kind.js';
 import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
+import { isUnsupported } from '../../unsupported.js';
 import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
 
 /** The value contains every term. */
@@ -74,7 +74,7 @@ function areTerms({ terms }: TermCondition): string | undefined {
   return other === undefined ? undefined : `${JSON.stringify(other)} is not a single term`;
 }
 
-/** Fields of type `text` are too long to be scanned: their rows come from the index of terms, which has been read before. */
+/** Fields of type `text` are too long to be scanned: their rows come from the index of terms. */
 function indexed<C extends TermCondition>(scanning: PredicateKind<C>): PredicateKind<C> {
   return {
     ...scanning,
@@ -91,14 +91,14 @@ function indexed<C extends TermCondition>(scanning: PredicateKind<C>): Predicate
   };
 }
 
-/** Selects the rows that the index of terms found for this query. */
+/** Selects the rows that the index of terms finds. */
 function lookedUp(condition: TermCondition): RowTest {
-  const key = termsKey(condition);
+  const query = textQueryOf(condition);
   return rowTest((view) => {
-    const found = view.terms?.get(key);
-    if (found === undefined)
-      throw new AppError('internal', `The terms of ${condition.field.name} were not looked up`);
-    if (found === 'none') return 'none';
-    return isSparse(found) ? found.slice() : unpackBitmap(found, view.rows);
+    const text = view.text!(condition.field);
+    if (isUnsupported(text)) return text;
+    if (text === 'absent') return 'none';
+    const found = text.rows(query);
+    return isSparse(found) ? found : unpackBitmap(found, view.rows);
   });
 }

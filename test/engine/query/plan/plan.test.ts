@@ -94,10 +94,9 @@ const settings: Readonly<Record<string, Setting>> = {
   },
   'cursor-ids': { snapshot: four, available: { rowNumbers: false }, cursor: after },
   'no-index': { snapshot: four, available: refused('select index', 'a segment has no text index') },
-  'no-rank': { snapshot: four, available: refused('rank index', 'a segment has no text index') },
+  'no-weigh': { snapshot: four, available: refused('weigh memory', 'a segment has no text index') },
   'no-select': { snapshot: four, available: refused('select memory', 'too many different values') },
   'no-facets': { snapshot: four, available: refused('facets memory', 'too many different values') },
-  'no-list': { snapshot: four, available: refused('list memory', 'a worker thread exited') },
   'no-read': { snapshot: four, available: refused('read memory', 'a worker thread exited') },
 };
 

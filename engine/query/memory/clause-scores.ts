@@ -1,9 +1,8 @@
-import { bitmapRows } from '../../text/bitmap.js';
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { Ranking } from '../../text/ranking.js';
-import type { RowSet } from '../plan/executor.js';
 import type { Predicate } from '../predicate/predicate.js';
-import type { Leaf, RankedClause } from './relevance.js';
+import type { Leaf, RankedClause } from '../text/relevance.js';
+import { isSparse, type SelectionVector } from './match/selection-vector.js';
 
 /** The texts of a segment that satisfy a condition, and their scores. */
 export interface LeafHits {
@@ -47,7 +46,7 @@ export function maxScore(
  * thousand. Undefined if every row has to be scored.
  */
 export function competitiveRows(
-  rows: RowSet,
+  rows: SelectionVector,
   clauses: readonly RankedClause[],
   found: ReadonlyMap<Predicate, LeafHits>,
   ranking: Ranking,
@@ -55,7 +54,7 @@ export function competitiveRows(
   const [only, ...others] = clauses.flatMap(({ boost, leaves }) =>
     leaves.map(([leaf]) => ({ boost, hits: found.get(leaf)! })),
   );
-  const isMany = rows === 'all' || rows.BYTES_PER_ELEMENT === 1;
+  const isMany = rows !== 'none' && (rows === 'all' || !isSparse(rows));
   if (!isMany || only === undefined || others.length > 0 || only.hits.textOf) return undefined;
   if (only.hits.isUnweighted || found.size > 1) return undefined;
   if (ranking.wants(0)) return undefined;
@@ -65,7 +64,7 @@ export function competitiveRows(
   for (let i = 0; i < texts.length; i++) {
     const row = texts[i]!;
     if (!ranking.wants(boost * scores[i]!)) continue;
-    if (rows === 'all' || ((rows[row >> 3]! >> (row & 7)) & 1) === 1) wanted.push(row);
+    if (rows === 'all' || rows[row] === 1) wanted.push(row);
   }
   return Int32Array.from(wanted);
 }
@@ -144,10 +143,4 @@ function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>)
     for (let i = 0; i < other.length; i++)
       first![i] = item.kind === 'and' ? first![i]! & other[i]! : first![i]! | other[i]!;
   return first!;
-}
-
-/** The row numbers of a row set, ascending; `count` is the number of rows in the segment. */
-export function numbersOf(rows: RowSet, count: number): Int32Array {
-  if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
-  return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : bitmapRows(rows as Uint8Array);
 }
