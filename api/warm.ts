@@ -13,7 +13,8 @@ import { visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last, loads the columns that their queries used, and looks the values of a record up.
+ * the first page of the datasets that were used last, and for each column that their queries used, the one used last first, loads it and
+ * looks a value of it up.
  */
 
 interface Warming {
@@ -53,19 +54,19 @@ export async function warm(
     await ask(await visibleData(catalog, store, dataset), { limit: 100 });
   });
   await each(async ({ dataset, fields: names }) => {
-    const { snapshot, fields } = await visibleData(catalog, store, dataset);
-    const index = indexFields(fields);
-    const refs = names.toReversed().flatMap((name) => index.find(name) ?? []).map(fieldRef); // prettier-ignore
-    await queryEngine.memory?.warm(snapshot, refs, { signal, timeoutMs: warmingMs });
-  });
-  await each(async ({ dataset, fields: names }) => {
     const data = await visibleData(catalog, store, dataset);
+    const { snapshot } = data;
+    const index = indexFields(data.fields);
     const { results } = await ask(data, { limit: 1 });
     const [record] = JSON.parse(results) as readonly unknown[];
-    for (const name of names.slice(-maxLookups)) {
+    for (const [i, name] of names.toReversed().entries()) {
+      const field = index.find(name);
+      if (field === undefined) continue;
+      await queryEngine.memory?.warm(snapshot, [fieldRef(field)], { signal, timeoutMs: warmingMs });
       const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
-      if (typeof value === 'string' || typeof value === 'number')
-        await ask(data, { filters: [[name, value]], limit: 1 });
+      const isShort =
+        typeof value === 'number' || (typeof value === 'string' && value.length < 200);
+      if (i < maxLookups && isShort) await ask(data, { filters: [[name, value]], limit: 1 });
     }
   });
 }
@@ -75,7 +76,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Maximum number of fields of a dataset whose values are looked up. */
 const maxLookups = 16;
 
-/** Loading the columns of one dataset takes at most this long. */
+/** Loading one column takes at most this long. */
 const warmingMs = 600_000;
 
 /** The hot columns that the last server left; none without a file that can be read. */

@@ -175,7 +175,13 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
     else reader.skip();
   }
   return {
-    ...{ path, codec, slots, storedBytes, dataOffset, stringBytes, ...range },
+    path,
+    codec,
+    slots,
+    storedBytes,
+    dataOffset,
+    stringBytes,
+    ...range,
     dictionaryOffset: dictionaryOffset === 0 ? undefined : dictionaryOffset,
     filter: extentOf(filterAt, filterBytes),
   };

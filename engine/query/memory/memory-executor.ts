@@ -6,7 +6,6 @@ import type {
   Selected,
   Selection,
   SegmentAccess,
-  SegmentRows,
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';

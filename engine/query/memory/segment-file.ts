@@ -223,7 +223,13 @@ export class SegmentFile {
       throw this.damaged(`has no column ${leaf?.key} in its place`);
     const { dictionaryOffset, dataOffset, slots, nulls, filter, offsetIndex, columnIndex } = chunk;
     return {
-      ...{ dictionaryOffset, dataOffset, slots, nulls, filter, offsetIndex, columnIndex },
+      dictionaryOffset,
+      dataOffset,
+      slots,
+      nulls,
+      filter,
+      offsetIndex,
+      columnIndex,
       begin: dictionaryOffset ?? dataOffset,
       bytes: chunk.storedBytes,
       isCompressed: isZstd(chunk.codec),

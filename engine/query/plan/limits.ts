@@ -1,4 +1,3 @@
-import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 
 /** Limits of a step of a query. */

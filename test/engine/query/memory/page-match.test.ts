@@ -165,7 +165,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const variant = some(123)['variant'];
       expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
       // Now and then, a filter finds what is not there.
-      const ids = Array.from({ length: 20 }, (_, i) => `rs5${i}z`);
+      const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
@@ -186,9 +186,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(await lookedUp([['ids__in', [inList.toLowerCase(), 'none']]])).toMatchObject(found);
     const none = { filtersRead: 1, groups: 0, total: 0 };
     const missing = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => lookedUp([['id', `rs-${i}`]])),
+      Array.from({ length: 8 }, (_, i) => lookedUp([['id', `rs-${i}`]])),
     );
-    expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(15);
+    expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
     expect(missing.find((one) => one.groups === 0)).toEqual(none);
     // One of two, not, an expression: what is no lookup of values decides nothing.
     expect(

@@ -1,0 +1,151 @@
+import { describe, expect, test } from '@jest/globals';
+import { readColumnIndex, readOffsetIndex, type SchemaElement } from 'hyparquet';
+import { footerLength, parseColumnIndex, parseFooter, parseOffsetIndex } from '../../../engine/parquet/read-footer.js'; // prettier-ignore
+import { codecId } from '../../../engine/parquet/write-page.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { batchOf, randomColumns, randomStyle, randomValue } from '../store/random.js';
+import { encoded, encodedByWasm, footerOf } from './oracles.js';
+
+/** The same records in a file of ours and in one of the Rust crate. */
+function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
+  const next = random(seedOfFile);
+  const columns: Columns = randomColumns(next, 6, 3);
+  const values = columns.map((column) => {
+    const style = randomStyle(next);
+    return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+  });
+  const batch = batchOf(columns, values, rows, 1n);
+  // Not buffers of Node, whose slices share their memory.
+  return [encoded(columns, [batch]), encodedByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
+}
+
+function footerBytes(file: Uint8Array): Uint8Array {
+  return file.subarray(file.length - footerLength(file.subarray(-64), file.length));
+}
+
+const extent = (begin: bigint | undefined, bytes: number | undefined) =>
+  begin === undefined ? undefined : { begin: Number(begin), bytes };
+const orUndefined = (value: bigint | undefined) =>
+  value === undefined ? undefined : Number(value);
+
+describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
+  test('is read as hyparquet reads it, whoever wrote it', () => {
+    for (let round = 0; round < 40; round++) {
+      for (const file of randomFiles(seed + round, 1 + (round % 5) * 400)) {
+        const wanted = footerOf(file);
+        const found = parseFooter(footerBytes(file));
+        expect(found.rows).toBe(Number(wanted.num_rows));
+        expect(found.schema).toEqual(
+          wanted.schema.map((element) => ({
+            name: element.name,
+            repetition: (element.repetition_type ?? 'REQUIRED').toLowerCase(),
+            physical: element.type && types.indexOf(element.type),
+            children: element.num_children,
+            isList: element.converted_type === 'LIST',
+            isTimestamp: element.converted_type === 'TIMESTAMP_MICROS',
+          })),
+        );
+        expect(
+          found.groups.map(({ rows, chunks }) => ({
+            rows,
+            chunks: chunks.map(({ min: _min, max: _max, ...rest }) => rest),
+          })),
+        ).toEqual(
+          wanted.row_groups.map(({ num_rows, columns }) => ({
+            rows: Number(num_rows),
+            chunks: columns.map((column) => {
+              const meta = column.meta_data!;
+              return {
+                path: meta.path_in_schema,
+                codec: meta.codec === 'ZSTD' ? codecId.zstd : codecId.none,
+                slots: Number(meta.num_values),
+                storedBytes: Number(meta.total_compressed_size),
+                dataOffset: Number(meta.data_page_offset),
+                dictionaryOffset: orUndefined(meta.dictionary_page_offset),
+                nulls: Number(meta.statistics?.null_count ?? 0n),
+                stringBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
+                filter: extent(meta.bloom_filter_offset, meta.bloom_filter_length),
+                offsetIndex: extent(column.offset_index_offset, column.offset_index_length),
+                columnIndex: extent(column.column_index_offset, column.column_index_length),
+              };
+            }),
+          })),
+        );
+      }
+    }
+  });
+
+  test('leads to the index of pages, which is read as hyparquet reads it', () => {
+    let pages = 0;
+    for (let round = 0; round < 10; round++) {
+      for (const file of randomFiles(seed + round, 3000)) {
+        const { groups, schema } = parseFooter(footerBytes(file));
+        const leaves = schema.filter(({ physical }) => physical !== undefined);
+        for (const [i, { offsetIndex, columnIndex }] of groups
+          .flatMap((each) => each.chunks)
+          .entries()) {
+          // prettier-ignore
+          const { physical } = leaves[i % leaves.length]!;
+          if (offsetIndex) {
+            const bytes = file.slice(offsetIndex.begin, offsetIndex.begin + offsetIndex.bytes);
+            const wanted = readOffsetIndex({ view: new DataView(bytes.buffer), offset: 0 });
+            expect(parseOffsetIndex(bytes)).toEqual(
+              wanted.page_locations.map((page) => ({
+                offset: Number(page.offset),
+                bytes: page.compressed_page_size,
+                firstRow: Number(page.first_row_index),
+              })),
+            );
+            pages += wanted.page_locations.length;
+          }
+          if (columnIndex) {
+            const bytes = file.slice(columnIndex.begin, columnIndex.begin + columnIndex.bytes);
+            const element = { type: types[physical!] } as SchemaElement;
+            const reader = { view: new DataView(bytes.buffer), offset: 0 };
+            const wanted = readColumnIndex(reader, element, { stringFromBytes: (value: unknown) => value } as never); // prettier-ignore
+            expect(
+              parseColumnIndex(bytes, physical!).map(({ nulls, min, max }) => [nulls, plain(min), plain(max)]), // prettier-ignore
+            ).toEqual(
+              wanted.null_pages.map((isEmpty, page) => [
+                Number(wanted.null_counts![page]),
+                isEmpty ? undefined : plain(wanted.min_values[page]),
+                isEmpty ? undefined : plain(wanted.max_values[page]),
+              ]),
+            );
+          }
+        }
+      }
+    }
+    expect(pages).toBeGreaterThan(100);
+  });
+
+  test('with changed or missing bytes is read or refused, and nothing else happens', () => {
+    const next = random(seed);
+    let refused = 0;
+    for (const file of randomFiles(seed, 50)) {
+      const whole = footerBytes(file);
+      for (let i = 0; i < 1500; i++) {
+        const bytes = whole.slice(0, next() < 0.3 ? Math.floor(next() * whole.length) : undefined);
+        for (let n = 0; n < 3; n++) bytes[Math.floor(next() * bytes.length)] = Math.floor(next() * 256); // prettier-ignore
+        try {
+          parseFooter(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+          refused++;
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(500);
+  });
+});
+
+/** By number (`Type` of parquet.thrift). */
+const types: SchemaElement['type'][] = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY']; // prettier-ignore
+
+/** A bound in a form in which equal ones are equal. */
+function plain(bound: unknown): unknown {
+  if (bound instanceof Uint8Array) return Buffer.from(bound).toString('hex');
+  return typeof bound === 'boolean' ? Number(bound) : bound;
+}
