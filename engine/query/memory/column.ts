@@ -90,7 +90,7 @@ export interface SegmentView {
   elements?(list: FieldRef): Elements | undefined;
   /**
    * Looks terms up in the index of a text field: `absent` if the segment does not store the field, unsupported if it has no index of it.
-   * A view without this has no text fields.
+   * A view without this has no such indexes.
    */
   text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
   /** Selections of earlier queries; absent where none are kept. */

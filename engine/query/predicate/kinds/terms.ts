@@ -95,7 +95,8 @@ function indexed<C extends TermCondition>(scanning: PredicateKind<C>): Predicate
 function lookedUp(condition: TermCondition): RowTest {
   const query = textQueryOf(condition);
   return rowTest((view) => {
-    const text = view.text!(condition.field);
+    const text = view.text?.(condition.field);
+    if (text === undefined) return { unsupported: 'rows without an index of terms' };
     if (isUnsupported(text)) return text;
     if (text === 'absent') return 'none';
     const found = text.rows(query);
