@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
+import { fieldsRead } from '../../engine/query/predicate/kinds.js';
 import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
@@ -12,8 +13,8 @@ const { server, ann, vaultId } = await startLab();
 const datasets: number[] = [];
 let queryEngine: QueryEngine;
 const loaded: (readonly [dataset: number, fields: readonly string[]])[] = [];
-/** The datasets that were asked. */
-const asked: number[] = [];
+/** The datasets that were asked, and the fields of the conditions. */
+const asked: [dataset: number, fields: readonly string[]][] = [];
 const reports: string[] = [];
 /** What queries have read. */
 const read = new HotColumns();
@@ -33,7 +34,8 @@ beforeAll(async () => {
       },
     },
     hot: read,
-    trace: (_, { datasetId }) => void asked.push(datasetId),
+    trace: (_, { datasetId }, predicate) =>
+      void asked.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
     dataFolder: server.data.root,
     memoryMb: 64,
     threads: 1,
@@ -52,6 +54,7 @@ async function warmed(hot: Parameters<typeof warm>[1], signal = new AbortControl
 
 test('the datasets used last are warmed, with the columns used last first; what is gone is passed over', async () => {
   const [first, second] = datasets as [number, number];
+  asked.length = 0;
   const hot = [
     { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
     { dataset: 123, fields: ['gene'] },
@@ -62,14 +65,25 @@ test('the datasets used last are warmed, with the columns used last first; what 
     [second, ['gene']],
   ]);
   expect(reports).toEqual([]);
-  // The values of a record have been looked up.
-  expect(read.list).toEqual([{ dataset: second, fields: ['gene', 'info.AF'] }]);
+  // First pages, then the values of a record; none of it counts as use.
+  expect(asked).toEqual([
+    [second, []],
+    [first, []],
+    [second, []],
+    [second, ['info.AF']],
+    [second, ['gene']],
+    [first, []],
+  ]);
+  expect(read.list).toEqual([]);
 });
 
 test('without any, the newest dataset is', async () => {
   asked.length = 0;
   expect(await warmed([])).toEqual([]);
-  expect(new Set(asked)).toEqual(new Set([datasets[1]]));
+  expect(asked).toEqual([
+    [datasets[1], []],
+    [datasets[1], []],
+  ]);
 });
 
 test('warming ends with the server', async () => {

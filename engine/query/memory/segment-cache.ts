@@ -197,7 +197,11 @@ export class SegmentCache {
     };
   }
 
-  #text({ snapshot, segment }: Scope, texts: Map<string, OpenedText>, field: FieldRef): Text {
+  #text(
+    { snapshot, segment }: Scope,
+    texts: Map<string, OpenedText>,
+    field: FieldRef,
+  ): SegmentText {
     const file = this.file(segment);
     const name = fieldName(field);
     let opened = texts.get(name);
@@ -210,7 +214,7 @@ export class SegmentCache {
     return text;
   }
 
-  #openText(file: SegmentFile, { columns }: ShardSnapshot, field: FieldRef): Text {
+  #openText(file: SegmentFile, { columns }: ShardSnapshot, field: FieldRef): SegmentText {
     const path = physicalPath(columns, field.path);
     if (path === undefined || file.leaf(path) === undefined) return 'absent';
     const location = file.textIndex?.columns.get(indexedName(path));
@@ -329,12 +333,12 @@ interface KnownSegment {
 }
 
 /** The text index of a field in a segment (`SegmentView.text`). */
-type Text = ColumnMatcher | 'absent' | Unsupported;
+type SegmentText = ColumnMatcher | 'absent' | Unsupported;
 
 /** A text index, and the file that it was read from. */
 interface OpenedText {
   readonly file: SegmentFile;
-  readonly text: Text;
+  readonly text: SegmentText;
 }
 
 /** The cache keys of what belongs to a field: its column, its distinct strings, its hashes, and the elements of a list. */
