@@ -63,9 +63,16 @@ export class ByteCursor {
   }
 
   take(length: number): Uint8Array {
-    if (this.at + length > this.#bytes.length) throw new Error('the index ends early');
-    this.at += length;
-    return this.#bytes.subarray(this.at - length, this.at);
+    const from = this.skip(length);
+    return this.#bytes.subarray(from, this.at);
+  }
+
+  /** Passes over `length` bytes; returns the position of the first. */
+  skip(length: number): number {
+    const from = this.at;
+    if (from + length > this.#bytes.length) throw new Error('the index ends early');
+    this.at = from + length;
+    return from;
   }
 }
 

@@ -13,6 +13,9 @@ type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
 /** Rows are returned as a list if fewer than one in this many match, else as a bitmap. */
 const listedShare = 32;
 
+/** Number of terms whose entries are kept from query to query. */
+const maxEntries = 32;
+
 const noRows = new Int32Array(0);
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
@@ -90,10 +93,10 @@ export class ColumnMatcher {
     return sum;
   }
 
-  /** Drops what was looked up: hits may cover every row. */
+  /** Drops the hits, which may cover every row, and the entries of terms if they are many. */
   forget(): void {
     this.#hits.clear();
-    this.#entries.clear();
+    if (this.#entries.size > maxEntries) this.#entries.clear();
   }
 
   /** The entry of a term; undefined if no text contains it. */

@@ -257,7 +257,8 @@ function findIn(
   let same = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
-    const suffix = cursor.take(cursor.varint());
+    const size = cursor.varint();
+    const suffix = cursor.skip(size);
     const texts = cursor.varint();
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
@@ -265,9 +266,8 @@ function findIn(
     if (shared < same) return undefined; // it differs from the previous term in a byte that was equal, so it sorts after the wanted term
     if (shared === same) {
       let i = 0;
-      while (i < suffix.length && same + i < wanted.length && suffix[i] === wanted[same + i])
-        i += 1;
-      if (i === suffix.length && same + i === wanted.length) {
+      while (i < size && same + i < wanted.length && bytes[suffix + i] === wanted[same + i]) i += 1;
+      if (i === size && same + i === wanted.length) {
         return {
           texts,
           rows,
@@ -275,7 +275,7 @@ function findIn(
           positions: [positions, positionBytes],
         };
       }
-      if (same + i === wanted.length || (i < suffix.length && suffix[i]! > wanted[same + i]!)) {
+      if (same + i === wanted.length || (i < size && bytes[suffix + i]! > wanted[same + i]!)) {
         return undefined;
       }
       same += i;

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../core/recent-map.js';
 import type { Snapshot } from '../../store/store.js';
 import type {
   Executor,
@@ -237,6 +238,11 @@ async function frequencies(
   phrases: Parameters<LookUp>[1],
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
+  const { datasetId, version, files } = snapshot;
+  const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
+  const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
+  const earlier = knownFrequencies.get(asking);
+  if (earlier !== undefined) return earlier;
   const { key, shardOf } = await shards.know(snapshot);
   const query = { snapshot: key, field, phrases };
   const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
@@ -245,12 +251,17 @@ async function frequencies(
   const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
   const sum = (of: (part: TextFrequencies) => number): number =>
     parts.reduce((total, part) => total + of(part), 0);
-  return {
+  const whole = {
     records: sum(({ records }) => records),
     tokens: sum(({ tokens }) => tokens),
     found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
   };
+  knownFrequencies.set(asking, whole);
+  return whole;
 }
+
+/** Frequencies that were looked up lately. Snapshots never change, so they stay valid. */
+const knownFrequencies = new RecentMap<string, TextFrequencies>(1_000);
 
 async function selectByIndex(
   shards: Shards,
