@@ -63,17 +63,15 @@ export async function weightsByIndex(
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
   const indexed = leaves.filter(({ field }) => isIndexable(columns, field));
   const fields = Map.groupBy(indexed, ({ field }) => fieldKey(field));
-  // A single condition ranks by occurrences and text length; its document frequency changes nothing.
-  const isAlone = leaves.length === 1;
   const weights = new Map<Leaf, Bm25Weight>();
   await Promise.all(
     [...fields.values()].map(async (ofField) => {
       const phrases = ofField.flatMap((leaf) => (leaf.kind === 'wildcard' ? [] : [leaf]));
-      const asked = isAlone ? [] : phrases.map(({ terms }) => terms.map(foldTerm));
+      const asked = phrases.map(({ terms }) => terms.map(foldTerm));
       const known = await lookUp(ofField[0]!.field, asked);
       if (isUnsupported(known)) return;
       for (const [i, leaf] of phrases.entries())
-        weights.set(leaf, bm25Weight(known, known.found[i] ?? 0));
+        weights.set(leaf, bm25Weight(known, known.found[i]!));
     }),
   );
   return weights;
