@@ -2,7 +2,7 @@ import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
 import { segmentFormat } from './segment.js';
-import type { Segment } from './store.js';
+import { liveRows, type Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the largest
@@ -16,6 +16,8 @@ const maxValues = 4_000_000;
 const maxSources = 256;
 /** Segments of a smaller weight are merged. */
 const smallWeight = 0.5;
+/** A segment of which this share is deleted is rewritten without the deleted rows. */
+const deletedShare = 0.2;
 
 /** Small neighbours are merged if they are at least `few` and none has more than the share `largest` of their weight, or if they are `many`. */
 interface Rule {
@@ -28,16 +30,23 @@ const busy: Rule = { few: 16, many: 64, largest: 1 / 4 };
 const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
 
 /**
- * The first neighbours that should be merged, or a segment of an earlier format, which is rewritten alone; undefined if there are none.
- * `isQuiet`: the dataset has had no commit for a while.
+ * The first neighbours that should be merged, or a segment that is rewritten alone, because many of its rows are deleted or because it has
+ * an earlier format; undefined if there are none. `isQuiet`: the dataset has had no commit for a while.
  */
 export function planMerge(
   segments: readonly Segment[],
   isQuiet = false,
 ): readonly Segment[] | undefined {
   return (
-    smallNeighbours(segments, isQuiet ? quiet : busy) ?? (isQuiet ? outdated(segments) : undefined)
+    smallNeighbours(segments, isQuiet ? quiet : busy) ??
+    largelyDeleted(segments) ??
+    (isQuiet ? outdated(segments) : undefined)
   );
+}
+
+function largelyDeleted(segments: readonly Segment[]): readonly Segment[] | undefined {
+  const found = segments.find(({ rows, deletion }) => (deletion?.rows ?? 0) >= deletedShare * rows);
+  return found && [found];
 }
 
 function outdated(segments: readonly Segment[]): readonly Segment[] | undefined {
@@ -66,9 +75,11 @@ interface Weighed {
   readonly weight: number;
 }
 
-function weightOf({ rows, bytes, columns }: Segment): number {
-  const values = rows * (reservedColumns.length + leafCount(columns));
-  return Math.max(rows / rowGroupRows, bytes / maxBytes, values / maxValues);
+function weightOf(segment: Segment): number {
+  const { rows, bytes, columns } = segment;
+  const live = liveRows(segment);
+  const values = live * (reservedColumns.length + leafCount(columns));
+  return Math.max(live / rowGroupRows, (bytes * live) / rows / maxBytes, values / maxValues);
 }
 
 /** Cached, because every commit asks and most segments of a dataset share their columns. */

@@ -7,12 +7,13 @@ import { list, readFile } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
+import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, leafStatsOf } from './delta-stats.js';
 import type { LeafStats, Segment } from './store.js';
 
 /*
  * The log of a dataset: `_delta_log` of a Delta table, one file of JSON lines per version (Delta protocol, "Actions"; minReaderVersion 1,
- * minWriterVersion 2). The last line is always `commitInfo`, with the version, the number of lines and the checksum of those before it, so
+ * minWriterVersion 2, and 3 and 7 with the feature `deletionVectors` from the first entry on that deletes rows). The last line is always `commitInfo`, with the version, the number of lines and the checksum of those before it, so
  * that a torn, copied or edited entry is detected. Other readers ignore these additions.
  */
 
@@ -22,11 +23,27 @@ export interface LogEntry {
   /** The dataset's columns from this version on; undefined if they did not change. */
   readonly columns: Columns | undefined;
   readonly add: readonly Segment[];
-  readonly remove: readonly string[];
+  readonly remove: readonly RemovedSegment[];
+  /** Segments that stay in their places with other deleted rows, and how they were before. */
+  readonly update: readonly UpdatedSegment[];
+  /** True for the first entry that deletes rows, which readers without deletion vectors must not read. */
+  readonly beginsDeletions: boolean;
   /** Whether the added segments replace the removed ones in place, with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
+}
+
+/** A segment that an entry removes. */
+export interface RemovedSegment {
+  readonly path: string;
+  readonly deletion?: DeletionVector | undefined;
+}
+
+/** A segment whose deleted rows an entry changes. */
+export interface UpdatedSegment {
+  readonly segment: Segment;
+  readonly before: DeletionVector | undefined;
 }
 
 const maxEntryBytes = 512 << 20;
@@ -51,14 +68,17 @@ export async function logVersions(
   return versions;
 }
 
-/** Writes an entry durably under the name of its version; returns false if another process has written that version. */
+/**
+ * Writes an entry durably under the name of its version; returns false if another process has written that version. `after` is the state
+ * with the entry applied.
+ */
 export async function appendEntry(
   folder: DataFolder,
   datasetId: number,
   entry: LogEntry,
-  current: Columns,
+  after: { readonly columns: Columns; readonly hasDeletions: boolean },
 ): Promise<boolean> {
-  const bytes = encodeEntry(datasetId, entry, entry.columns ?? current);
+  const bytes = encodeEntry(datasetId, entry, after);
   return publishFile(folder.logEntry(datasetId, entry.version), bytes, {
     written: () => crashpoint('log.temp-written'),
     linked: () => crashpoint('log.linked'),
@@ -81,28 +101,35 @@ export async function readEntry(
   }
 }
 
-function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint8Array {
+function encodeEntry(
+  datasetId: number,
+  entry: LogEntry,
+  { columns, hasDeletions }: { readonly columns: Columns; readonly hasDeletions: boolean },
+): Uint8Array {
   const { version, time } = entry;
   const dataChange = !entry.isRewrite;
   const actions: object[] = [];
-  if (version === 0) actions.push({ protocol: { minReaderVersion: 1, minWriterVersion: 2 } });
-  if (entry.columns !== undefined) {
+  if (version === 0) actions.push({ protocol: plainProtocol });
+  if (entry.beginsDeletions) actions.push({ protocol: deletionProtocol });
+  if (entry.columns !== undefined || entry.beginsDeletions) {
     actions.push({
       metaData: {
         id: tableId(datasetId),
         name: `dataset ${datasetId}`,
         format: { provider: 'parquet', options: {} },
-        schemaString: deltaSchema(entry.columns),
+        schemaString: deltaSchema(columns),
         partitionColumns: [],
-        configuration: {},
+        configuration: hasDeletions ? { 'delta.enableDeletionVectors': 'true' } : {},
         createdTime: time,
       },
     });
   }
-  for (const path of entry.remove) {
-    actions.push({ remove: { path, deletionTimestamp: time, dataChange } });
-  }
-  for (const segment of entry.add) {
+  const remove = (path: string, deletion: DeletionVector | undefined): void => {
+    const vector = deletion && { deletionVector: descriptorOf(deletion) };
+    actions.push({ remove: { path, deletionTimestamp: time, dataChange, ...vector } });
+  };
+  const add = (segment: Segment): void => {
+    const vector = segment.deletion && { deletionVector: descriptorOf(segment.deletion) };
     actions.push({
       add: {
         path: segment.path,
@@ -112,9 +139,16 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
         dataChange,
         stats: deltaStats(segment),
         tags: tagsOf(segment, columns),
+        ...vector,
       },
     });
+  };
+  for (const { path, deletion } of entry.remove) remove(path, deletion);
+  for (const { segment, before } of entry.update) {
+    remove(segment.path, before);
+    add(segment);
   }
+  entry.add.forEach(add);
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
@@ -124,6 +158,31 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
     strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
   };
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
+}
+
+const plainProtocol = { minReaderVersion: 1, minWriterVersion: 2 };
+/** A table that requires features by name has to name those, too, that its earlier version required by number. */
+const deletionProtocol = {
+  minReaderVersion: 3,
+  minWriterVersion: 7,
+  readerFeatures: ['deletionVectors'],
+  writerFeatures: ['deletionVectors', 'appendOnly', 'invariants'],
+};
+
+/** Delta's descriptor of an inline deletion vector. */
+function descriptorOf({ encoded, bytes, rows }: DeletionVector): object {
+  return { storageType: 'i', pathOrInlineDv: encoded, sizeInBytes: bytes, cardinality: rows };
+}
+
+function deletionOf(action: LogAction): DeletionVector | undefined {
+  const found = action['deletionVector'] as LogAction | undefined;
+  if (found === undefined) return undefined;
+  if (found['storageType'] !== 'i') throw new Error('has a deletion vector in a file of its own');
+  return {
+    encoded: textOf(found, 'pathOrInlineDv'),
+    bytes: Number(found['sizeInBytes']),
+    rows: Number(found['cardinality']),
+  };
 }
 
 /** The properties of a segment that Delta's `add` lacks. Columns are omitted if they are those of the dataset. */
@@ -151,20 +210,39 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const actions = lines.map(actionOf);
   const metaData = actions.filter(([kind]) => kind === 'metaData');
   const protocols = actions.filter(([kind]) => kind === 'protocol');
-  if (protocols.length !== (version === 0 ? 1 : 0))
+  const begun = protocols.map(([, protocol]) => beginsDeletions(protocol));
+  const expected = [...(version === 0 ? [false] : []), ...(begun.includes(true) ? [true] : [])];
+  if (String(begun) !== String(expected))
     throw new Error('has a missing or a misplaced protocol line');
-  for (const [, protocol] of protocols) checkProtocol(protocol);
   if (metaData.length > 1 || (version === 0 && metaData.length === 0)) {
     throw new Error(`has ${metaData.length} metaData lines`);
   }
   const columns = metaData[0] && columnsOfDelta(textOf(metaData[0][1], 'schemaString'));
-  const add = actions
+  const added = actions
     .filter(([kind]) => kind === 'add')
     .map(([, action]) => segmentOf(action, columns ?? current));
-  const remove = actions
-    .filter(([kind]) => kind === 'remove')
-    .map(([, action]) => textOf(action, 'path'));
-  return { version, columns, add, remove, isRewrite: isRewrite(actions), info, time };
+  const removed = new Map<string, RemovedSegment>();
+  for (const [kind, action] of actions) {
+    if (kind !== 'remove') continue;
+    const path = textOf(action, 'path');
+    removed.set(path, { path, deletion: deletionOf(action) });
+  }
+  const update = added.flatMap((segment) => {
+    const before = removed.get(segment.path);
+    return before && removed.delete(segment.path) ? [{ segment, before: before.deletion }] : [];
+  });
+  const updated = new Set(update.map(({ segment }) => segment));
+  return {
+    version,
+    columns,
+    add: added.filter((segment) => !updated.has(segment)),
+    remove: [...removed.values()],
+    update,
+    beginsDeletions: begun.includes(true),
+    isRewrite: isRewrite(actions),
+    info,
+    time,
+  };
 }
 
 function isRewrite(actions: readonly [string, LogAction][]): boolean {
@@ -206,12 +284,11 @@ function actionOf(line: string): [string, LogAction] {
   return [kind, parsed![kind] as LogAction];
 }
 
-function checkProtocol(protocol: LogAction): void {
-  const { minReaderVersion, minWriterVersion } = protocol;
-  if (minReaderVersion !== 1 || minWriterVersion !== 2) {
-    const needed = `reader ${String(minReaderVersion)}, writer ${String(minWriterVersion)}`;
-    throw new Error(`needs protocol ${needed}; this server supports reader 1, writer 2`);
-  }
+/** True for the protocol with deletion vectors, false for the one without; any other is an error. */
+function beginsDeletions(protocol: LogAction): boolean {
+  for (const known of [plainProtocol, deletionProtocol])
+    if (stringifyJson(protocol) === stringifyJson(known)) return known === deletionProtocol;
+  throw new Error(`needs another protocol than this server supports: ${stringifyJson(protocol)}`);
 }
 
 function segmentOf(add: LogAction, columns: Columns): Segment {
@@ -229,6 +306,7 @@ function segmentOf(add: LogAction, columns: Columns): Segment {
     columns: segmentColumns,
     stats: stats satisfies Readonly<Record<string, LeafStats>>,
     areVariantsPlaced: tags['strandlake.variants'] === 'placed',
+    deletion: deletionOf(add),
   };
 }
 

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
+import { withoutRows } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
@@ -11,7 +12,8 @@ import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
 import { arrowSchema, parquetColumns } from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
 import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
-import type { Segment } from './store.js';
+import { deletedRows } from './deletion-vector.js';
+import { liveRows, type Segment } from './store.js';
 
 /** A segment to be merged, and the absolute path of its file. */
 export interface MergeSource {
@@ -20,9 +22,9 @@ export interface MergeSource {
 }
 
 /**
- * Writes the records of several segments, in their order, as one segment and makes it durable. `dataset` holds the columns of the
- * dataset. The sources must match their checksums, and the counts in the footer of the result must equal the sums of theirs; otherwise
- * the merge fails with `damaged`.
+ * Writes the records of several segments, in their order and without deleted rows, as one segment and makes it durable. At least one
+ * record must be left. `dataset` holds the columns of the dataset. The sources must match their checksums, and the counts in the footer of
+ * the result must equal the sums of theirs less those of deleted rows; otherwise the merge fails with `damaged`.
  */
 export async function mergeSegments(
   sources: readonly MergeSource[],
@@ -39,7 +41,7 @@ export async function mergeSegments(
   for (const source of sources) {
     const footer = await readFooter(source.file);
     counts.push(countOf(footer));
-    await addParts(source, footer, schema, parts);
+    counts.push(await addParts(source, footer, schema, parts));
   }
   const segment = await writeUnflushed(inputOf(sources, columns, schema, parts), file);
   checkCounts(file, counts, countOf(await readFooter(file)));
@@ -47,15 +49,18 @@ export async function mergeSegments(
   return segment;
 }
 
-/** Appends the parts of a file to those of the files before it. */
+/** Appends the parts of a file to those of the files before it. Returns the counts of its deleted rows, as negative numbers. */
 async function addParts(
   { file, segment }: MergeSource,
   footer: Footer,
   schema: ParquetSchema,
   parts: readonly LeafPart[][],
-): Promise<void> {
+): Promise<FooterCounts> {
   const bytes = await wholeFile(file, segment);
   const source = parquetSchema(parquetColumns(segment.columns));
+  const deleted = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+  const dropped = new Map<string, [number, number]>();
+  let first = 0;
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
       const read = (leaf: number): LeafPart => {
@@ -63,14 +68,23 @@ async function addParts(
         if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
         const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
         const end = begin + Number(meta.total_compressed_size);
-        return readChunk(bytes.subarray(begin, end), source.leaves[leaf]!, {
+        const part = readChunk(bytes.subarray(begin, end), source.leaves[leaf]!, {
           slots: Number(meta.num_values),
           isCompressed: isZstd(meta.codec),
         });
+        const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, deleted, first);
+        const key = JSON.stringify(meta.path_in_schema);
+        const [values, stringBytes] = dropped.get(key) ?? [0, 0];
+        dropped.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
+        return reduced.part;
       };
-      const found = leafParts(schema, source, Number(rows), read);
+      const end = first + Number(rows);
+      const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
+      const found = leafParts(schema, source, Number(rows) - here, read);
       for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
+      first = end;
     }
+    return { rows: -deleted.length, leaves: dropped };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw damagedLogEntry(segment, `cannot be merged with others (${reason})`, error);
@@ -96,7 +110,7 @@ function inputOf(
   schema: ParquetSchema,
   parts: readonly (readonly LeafPart[])[],
 ): SegmentInput {
-  const rows = sources.reduce((sum, { segment }) => sum + segment.rows, 0);
+  const rows = sources.reduce((sum, { segment }) => sum + liveRows(segment), 0);
   const arrow = arrowSchema(columns);
   const children = [...assemble(schema, parts, arrow.fields)];
   const type = new Struct(arrow.fields);

@@ -123,7 +123,7 @@ class FileStore implements Store {
             snapshot: await snapshotOf(this.#folder, datasetId, after),
           };
           this.#snapshots.setLimit(datasetId, state.version);
-          const isDone = await appendEntry(this.#folder, datasetId, entry, state.columns);
+          const isDone = await appendEntry(this.#folder, datasetId, entry, after);
           this.#snapshots.setLimit(datasetId, undefined);
           if (isDone) {
             for (const move of moves) await discardFile(move.from);
@@ -287,11 +287,14 @@ function entryOf(
 ): LogEntry {
   const isRewrite = !('columns' in change);
   const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
+  const update = (isRewrite ? undefined : change.update) ?? [];
   return {
     version: state.version + 1,
     columns: isSame ? undefined : change.columns,
     add: moves.map((move) => move.segment),
-    remove: change.remove,
+    remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
+    update: update.map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion })),
+    beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
     info: change.info,
     time: Date.now(),
@@ -308,9 +311,15 @@ function refuseConflict(datasetId: number, state: LogState, change: DatasetChang
     }
     refuseChangedColumns(datasetId, state.columns, change.columns);
   }
-  for (const path of change.remove) {
+  const removed = 'columns' in change ? change.remove : change.replace.map(({ path }) => path);
+  for (const path of removed) {
     if (!state.live.has(path)) {
       throw new AppError('conflict', `dataset ${datasetId} has no segment ${path} any more`);
     }
+  }
+  if ('columns' in change) return;
+  for (const { path, deletion } of change.replace) {
+    if (state.live.get(path)!.deletion?.encoded !== deletion?.encoded)
+      throw new AppError('conflict', `rows of the segment ${path} were deleted or restored meanwhile`); // prettier-ignore
   }
 }

@@ -5,9 +5,10 @@ import { AppError } from '../core/errors.js';
 import { fileExists, fileStats, makeFolder } from '../core/files.js';
 import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
+import type { DeletionVector } from './deletion-vector.js';
 import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
-import type { Segment, Snapshot } from './store.js';
+import { liveRows, type Segment, type Snapshot } from './store.js';
 
 /** A dataset's log, replayed up to a version. Immutable. */
 export interface LogState {
@@ -17,10 +18,18 @@ export interface LogState {
   readonly live: ReadonlyMap<string, Segment>;
   /** The paths that any version has referenced: a sweep keeps them. */
   readonly named: ReadonlySet<string>;
+  /** Whether an entry has deleted rows, so that readers need deletion vectors. */
+  readonly hasDeletions: boolean;
 }
 
 /** The state before the first commit. */
-export const nothing: LogState = { version: -1, columns: [], live: new Map(), named: new Set() };
+export const nothing: LogState = {
+  version: -1,
+  columns: [],
+  live: new Map(),
+  named: new Set(),
+  hasDeletions: false,
+};
 
 /** The state after all versions of the log, or after those up to `last`. */
 export async function replay(
@@ -65,6 +74,7 @@ interface MutableState {
   columns: Columns;
   readonly live: Map<string, Segment>;
   readonly named: Set<string>;
+  hasDeletions: boolean;
 }
 
 function copyOf(state: LogState): MutableState {
@@ -73,10 +83,20 @@ function copyOf(state: LogState): MutableState {
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   const rest = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
-  for (const path of entry.remove) {
-    if (!state.live.delete(path)) {
+  const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
+    const known = state.live.get(path);
+    if (known === undefined)
       throw damagedLogEntry(datasetId, entry.version, `removes ${path}, which does not exist`);
-    }
+    if (known.deletion?.encoded !== encoded)
+      throw damagedLogEntry(datasetId, entry.version, `names other deleted rows of ${path}`);
+  };
+  for (const { path, deletion } of entry.remove) {
+    checkKnown(path, deletion);
+    state.live.delete(path);
+  }
+  for (const { segment, before } of entry.update) {
+    checkKnown(segment.path, before);
+    state.live.set(segment.path, segment);
   }
   for (const segment of entry.add) {
     if (state.named.has(segment.path)) {
@@ -88,6 +108,7 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   for (const segment of rest) state.live.set(segment.path, segment);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
+  state.hasDeletions ||= entry.beginsDeletions;
 }
 
 /**
@@ -100,20 +121,26 @@ function removeFollowing(
   { version, add, remove }: LogEntry,
 ): readonly Segment[] {
   const all = [...state.live.values()];
-  const first = all.findIndex(({ path }) => path === remove[0]);
+  const first = all.findIndex(({ path }) => path === remove[0]?.path);
   const end = first + remove.length;
   const gone = all.slice(Math.max(0, first), end);
-  if (first < 0 || gone.length < remove.length || gone.some(({ path }, i) => path !== remove[i])) {
+  const differs = gone.some(({ path }, i) => path !== remove[i]!.path);
+  if (first < 0 || gone.length < remove.length || differs) {
     throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
   }
-  const before = gone.reduce((sum, { rows }) => sum + rows, 0);
-  const after = add.reduce((sum, { rows }) => sum + rows, 0);
+  const before = recordsIn(gone);
+  const after = recordsIn(add);
   if (before !== after) {
     throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
   }
   const behind = all.slice(end);
   for (const { path } of behind) state.live.delete(path);
   return behind;
+}
+
+/** The number of records of segments. */
+function recordsIn(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + liveRows(segment), 0);
 }
 
 /** The snapshot of a state. Writes the schema file of its columns if the dataset does not have it yet. */
@@ -136,7 +163,7 @@ export async function snapshotOf(
     version: state.version,
     columns: state.columns,
     segments,
-    rows: segments.reduce((sum, segment) => sum + segment.rows, 0),
+    rows: recordsIn(segments),
     bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
     files: [schema, ...segments.map((segment) => folder.datasetFile(datasetId, segment.path))],
   };

@@ -1,5 +1,6 @@
 import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
+import type { DeletionVector } from './deletion-vector.js';
 
 /** Statistics of one leaf column of a segment, from which queries decide whether to skip the segment. */
 export interface LeafStats {
@@ -13,6 +14,7 @@ export interface LeafStats {
 export interface Segment {
   /** Relative to the dataset's folder. */
   readonly path: string;
+  /** Rows of the file, deleted ones included: `liveRows` has the number of records. */
   readonly rows: number;
   readonly bytes: number;
   /** SHA-256 of the file in hex. */
@@ -26,6 +28,13 @@ export interface Segment {
   readonly stats: Readonly<Record<string, LeafStats>>;
   /** True if variants can be looked up by the coordinates of their records (`areVariantsPlaced` of variant-places.ts). */
   readonly areVariantsPlaced?: boolean;
+  /** The deleted rows; absent if there are none. Statistics and indexes of the file still include them. */
+  readonly deletion?: DeletionVector | undefined;
+}
+
+/** The number of records of a segment: its rows that are not deleted. */
+export function liveRows({ rows, deletion }: Pick<Segment, 'rows' | 'deletion'>): number {
+  return deletion === undefined ? rows : rows - deletion.rows;
 }
 
 /** One version of a dataset: its columns, and its segments in insertion order. */
@@ -35,6 +44,7 @@ export interface Snapshot {
   readonly version: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
+  /** The number of records. */
   readonly rows: number;
   readonly bytes: number;
   /** Absolute paths for the SQL engine: a Parquet file without records that has all columns, then the segments. */
@@ -56,14 +66,16 @@ export interface DatasetChange {
   readonly add: readonly Segment[];
   /** Paths of the segments to remove. */
   readonly remove: readonly string[];
+  /** Segments of the version before with other deleted rows; they stay in their places. `base` must be given. */
+  readonly update?: readonly Segment[];
   /** Stored in the entry's `commitInfo`, from which a restart brings the catalogue up to date. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
 /** Moves records to other files; the result of no query changes. */
 export interface Rewrite {
-  /** Paths of neighbouring segments, in order. */
-  readonly remove: readonly string[];
+  /** Neighbouring segments, in order, as they were read. */
+  readonly replace: readonly Pick<Segment, 'path' | 'deletion'>[];
   /** Their replacement: the same records in the same order. */
   readonly add: readonly Segment[];
   readonly info: Readonly<Record<string, unknown>>;
@@ -111,7 +123,7 @@ export interface Store {
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
    * Replaces segments by others, atomically like a commit. It can be applied after any other change, and throws `conflict` only if a
-   * segment to be replaced no longer exists.
+   * segment to be replaced no longer exists, or has other deleted rows.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /** Reads the log from `fromVersion` on, ascending. */

@@ -14,6 +14,9 @@ const { query, queryBind } = createRequire(import.meta.url)('chdb');
 const project = process.cwd();
 const built = new URL('../../dist/', import.meta.url);
 const { openDataFolder, makeFolder } = await import(new URL('engine/core/files.js', built));
+const { deletedRows, deletionVector } = await import(
+  new URL('engine/store/deletion-vector.js', built)
+);
 const { openStore } = await import(new URL('engine/store/open.js', built));
 const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', built));
@@ -151,8 +154,8 @@ await check(
       segment,
     }));
     const merged = await mergeSegments(sources, columns, join(scratch, '0.parquet'));
-    const remove = segments.map(({ path }) => path);
-    const after = await store.rewrite(id, { remove, add: [merged], info: {} }, scratch);
+    const rewrite = { replace: segments, add: [merged], info: {} };
+    const after = await store.rewrite(id, rewrite, scratch);
     assert.deepEqual([after.segments.length, after.version], [1, before.version + 1]);
     const rows = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
     assert.equal(rows.length, 20 * records.length);
@@ -163,6 +166,47 @@ await check(
       );
       assert.equal(n, rows.length);
     }
+  },
+);
+
+await check(
+  'deleted rows are gone to ClickHouse, in every form of a bitmap and every version',
+  async () => {
+    const id = 7;
+    const rows = 150_000;
+    const n = [column('n', 'long')];
+    const all = Array.from({ length: rows }, (_, row) => row);
+    let snapshot = await commit(id, n, [[all.map(BigInt)], [[BigInt(rows)]]], 70n);
+    const next = random(7);
+    const deletions = {
+      few: [0, 7, 65_535, 65_536, rows - 1],
+      half: all.filter(() => next() < 0.5),
+      runs: all.filter((row) => row % 70_000 < 30_000),
+      'runs and a list': all.filter((row) => row < 5_000 || row === 140_000),
+      'all but one': all.slice(1),
+      all,
+    };
+    const wanted = new Map([[snapshot.version, [...all, rows]]]);
+    for (const gone of Object.values(deletions)) {
+      const deletion = deletionVector(Int32Array.from(gone));
+      const update = [{ ...snapshot.segments[0], deletion }];
+      const change = { columns: n, add: [], remove: [], update, info: {}, base: snapshot.version };
+      snapshot = await store.commit(id, change, folder.scratch);
+      const known = new Set(gone);
+      wanted.set(snapshot.version, [...all.filter((row) => !known.has(row)), rows]);
+      assert.equal(snapshot.rows, wanted.get(snapshot.version).length);
+    }
+    for (const [version, left] of wanted) {
+      const found = run(
+        `select n from ${table(id)} order by n settings delta_lake_snapshot_version = ${version}`,
+      );
+      assert.deepEqual(
+        found.map((row) => Number(row.n)),
+        left,
+      );
+    }
+    const { segments } = await openStore(folder).snapshot(id);
+    assert.deepEqual([...deletedRows(segments[0].deletion)], deletions.all);
   },
 );
 

@@ -80,6 +80,8 @@ export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
 /** The columns of one segment, as conditions and facets read them. */
 export interface SegmentView {
   readonly rows: number;
+  /** The deleted rows of the segment, ascending, which no predicate selects; absent if there are none. */
+  readonly deleted?: Int32Array | undefined;
   /** The column of a field; undefined if the segment does not store it, so that no row has a value. */
   column(field: FieldRef): MemoryColumn | undefined;
   /** The strings of a column that is not in memory yet, where the file has them all in dictionaries; undefined otherwise. */

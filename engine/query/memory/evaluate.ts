@@ -8,10 +8,11 @@ import { isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
-import type { Tested } from './match/selection-vector.js';
+import { withoutRows, type Tested } from './match/selection-vector.js';
+import { isUnsupported } from '../unsupported.js';
 import { termConditions } from './terms.js';
 
-/** Returns the rows of a segment that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
+/** Returns the rows of a segment, without deleted ones, that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
 export type Matcher = (view: SegmentView) => Generator<void, Tested>;
 
 /**
@@ -37,7 +38,10 @@ export function matchers(
   return predicates.map((predicate) => {
     const test = context.rowTest(predicate);
     return function* match(view) {
-      return view.rows === 0 ? 'none' : yield* test(view, 'all');
+      if (view.rows === 0) return 'none';
+      const found = yield* test(view, 'all');
+      const { deleted } = view;
+      return deleted && !isUnsupported(found) ? withoutRows(found, deleted, view.rows) : found;
     };
   });
 }

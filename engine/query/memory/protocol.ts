@@ -6,6 +6,7 @@ import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
+import type { DeletionVector } from '../../store/deletion-vector.js';
 import type { FacetPartial } from './facets/partial.js';
 import type { FoundTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
@@ -30,6 +31,8 @@ export interface ShardSegment extends CheckedFile {
   readonly rows: number;
   /** As in `Segment`. */
   readonly areVariantsPlaced: boolean;
+  /** As in `Segment`. */
+  readonly deletion?: DeletionVector | undefined;
 }
 
 /** A query of some segments of a snapshot. */

@@ -20,6 +20,7 @@ import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
 import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
 import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
+import { deletedRows } from '../../store/deletion-vector.js';
 import type { ShardSegment, ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
@@ -104,6 +105,7 @@ export class SegmentCache {
     const texts = new Map<string, OpenedText>();
     const view = {
       ...this.#viewOf(scope),
+      deleted: segment.deletion && deletedRows(segment.deletion),
       selections: this.#selections(segment),
       text: (field: FieldRef) => this.#text(scope, texts, field),
     };

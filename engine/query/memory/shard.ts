@@ -11,10 +11,13 @@ import {
   countOf,
   isSparse,
   selectionBytesOf,
+  withoutRows,
   type SelectionVector,
 } from './match/selection-vector.js';
 
+import type { SegmentView } from './column.js';
 import { matchers, type Matcher } from './evaluate.js';
+import { liveFrequencies } from './live-frequencies.js';
 import { groupsToRead, matchPages, pageQuery, pagesToRead, type PageQuery } from './page-match.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
@@ -171,13 +174,11 @@ export class Shard {
     if (isUnsupported(texts)) return texts;
     let [records, tokens] = [0, 0];
     const found = query.phrases.map(() => 0);
-    for (const { matcher: open } of texts) {
-      const matcher = open();
-      const { summary } = matcher.column;
-      records += summary.records;
-      tokens += summary.words;
-      for (const [i, terms] of query.phrases.entries())
-        found[i]! += matcher.rowsWith({ kind: 'phrase', terms });
+    for (const { matcher, view } of texts) {
+      const own = liveFrequencies(matcher(), view, query.field, query.phrases);
+      records += own.records;
+      tokens += own.tokens;
+      for (const [i, rows] of own.found.entries()) found[i]! += rows;
       this.#cache.rest();
       yield;
     }
@@ -197,17 +198,17 @@ export class Shard {
   #texts({
     snapshot: key,
     field,
-  }: Pick<ShardSearch, 'snapshot' | 'field'>): SearchedSegment[] | Unsupported {
+  }: Pick<ShardSearch, 'snapshot' | 'field'>): IndexedSegment[] | Unsupported {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgotten;
     this.#cache.beginQuery();
-    const texts: SearchedSegment[] = [];
+    const texts: IndexedSegment[] = [];
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       const text = view.text!(field);
       if (isUnsupported(text)) return this.#refused(text);
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
-      if (text !== 'absent') texts.push({ number: segment.number, matcher });
+      if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
     }
     this.#cache.rest();
     return texts;
@@ -261,7 +262,10 @@ export class Shard {
     const pages = pagesToRead(file, paged, groups, areVariantsPlaced);
     missed.inARow = pages === undefined ? missed.inARow + 1 : 0;
     const found = pages && matchPages(pages, match, cache.column);
-    return found && { found, by: 'pages' };
+    const { deleted } = this.#cache.view(snapshot, segment);
+    return (
+      found && { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' }
+    );
   }
 
   #refused(refusal: Unsupported): Unsupported {
@@ -301,6 +305,11 @@ export class Shard {
   close(): void {
     this.#cache.close();
   }
+}
+
+/** A segment that has a text index of a field. */
+interface IndexedSegment extends SearchedSegment {
+  readonly view: SegmentView;
 }
 
 /** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */

@@ -94,9 +94,11 @@ export class Shards {
     const { datasetId, columns } = snapshot;
     for (const [shard, thread] of this.#threads.entries()) {
       const files = segmentFiles(snapshot);
-      const segments = snapshot.segments.flatMap(({ rows, areVariantsPlaced = false }, number) =>
-        shardOf[number] === shard ? [{ ...files[number]!, number, rows, areVariantsPlaced }] : [],
-      );
+      const segments = snapshot.segments.flatMap((segment, number) => {
+        if (shardOf[number] !== shard) return [];
+        const { rows, areVariantsPlaced = false, deletion } = segment;
+        return [{ ...files[number]!, number, rows, areVariantsPlaced, deletion }];
+      });
       const own: ShardSnapshot = { key, datasetId, columns, segments };
       this.#tell(thread, { kind: 'snapshot', snapshot: own });
     }

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.js';
-import type { Snapshot } from '../../store/store.js';
+import { rowsOfRecords } from '../../store/deletion-vector.js';
+import { liveRows, type Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
@@ -148,10 +149,12 @@ async function weigh(
 function rowsAt({ segments }: Snapshot, offset: number, limit: number): readonly RowRef[] {
   const refs: RowRef[] = [];
   let before = 0;
-  for (const [segment, { rows }] of segments.entries()) {
-    const end = Math.min(rows, offset + limit - before);
-    for (let row = Math.max(0, offset - before); row < end; row++) refs.push([segment, row]);
-    before += rows;
+  for (const [segment, stored] of segments.entries()) {
+    const records = liveRows(stored);
+    const end = Math.min(records, offset + limit - before);
+    const from = Math.max(0, offset - before);
+    for (const row of rowsOfRecords(stored.deletion, from, end)) refs.push([segment, row]);
+    before += records;
     if (refs.length === limit) break;
   }
   return refs;

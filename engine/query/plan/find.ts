@@ -1,4 +1,5 @@
-import type { Snapshot } from '../../store/store.js';
+import { rowsOfRecords } from '../../store/deletion-vector.js';
+import { liveRows, type Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import { weighed } from '../text/weigh.js';
 import { isUnsupported } from '../unsupported.js';
@@ -75,16 +76,16 @@ const batchRows = 16_384;
 
 function* everyRow({ segments }: Snapshot, { offset, limit }: PlanRequest): Generator<RowBatch> {
   let before = 0;
-  for (const [segment, { rows }] of segments.entries()) {
+  for (const [segment, stored] of segments.entries()) {
+    const records = liveRows(stored);
     const from = Math.max(0, offset - before);
-    const end = Math.min(rows, offset + limit - before);
-    before += rows;
-    if (from === 0 && end === rows) yield { segment, rows: 'all' };
+    const end = Math.min(records, offset + limit - before);
+    before += records;
+    if (from === 0 && end === stored.rows) yield { segment, rows: 'all' };
     else {
-      for (let row = from; row < end; row += batchRows) {
-        const length = Math.min(batchRows, end - row);
-        yield { segment, rows: Int32Array.from({ length }, (_, i) => row + i) };
-      }
+      const rows = rowsOfRecords(stored.deletion, from, end);
+      for (let at = 0; at < rows.length; at += batchRows)
+        yield { segment, rows: rows.subarray(at, at + batchRows) };
     }
   }
 }

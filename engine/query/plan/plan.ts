@@ -1,5 +1,5 @@
 import type { Columns } from '../../core/types.js';
-import type { Snapshot } from '../../store/store.js';
+import { liveRows, type Snapshot } from '../../store/store.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
@@ -82,8 +82,8 @@ export const deepestRanked = 200_000;
  */
 export function plan(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
   const touched = touchedSegments(snapshot, request.predicate);
-  const rows = touched.reduce((sum, number) => sum + snapshot.segments[number]!.rows, 0);
-  const planner = new QueryPlanner(request, snapshot.columns, available, rows, snapshot.rows);
+  const rows = touched.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
+  const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.find();
   const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
@@ -96,19 +96,16 @@ class QueryPlanner {
   /** In the segments that can hold a match. */
   readonly #rows: number;
   readonly #allRows: number;
+  /** The text index, which includes deleted rows, tells the rarity of terms and the matches, but not the totals. */
+  readonly #hasDeletions: boolean;
 
-  constructor(
-    request: PlanRequest,
-    columns: Columns,
-    available: Available,
-    rows: number,
-    allRows: number,
-  ) {
+  constructor(request: PlanRequest, snapshot: Snapshot, available: Available, rows: number) {
     this.#request = request;
-    this.#columns = columns;
+    this.#columns = snapshot.columns;
     this.#available = available;
     this.#rows = rows;
-    this.#allRows = allRows;
+    this.#allRows = snapshot.rows;
+    this.#hasDeletions = snapshot.segments.some(({ deletion }) => deletion !== undefined);
   }
 
   /** The steps that find the total, the rows of the page and the facets. */
@@ -201,7 +198,11 @@ class QueryPlanner {
         ? `the page ends behind row ${deepestRanked} of a ranked answer`
         : undefined;
     const byIndex = noIndex ?? this.#refusal('select', 'index') ?? this.#noMemory();
-    if (byIndex === undefined && oneFieldQuery(this.#request, this.#columns)) {
+    if (
+      byIndex === undefined &&
+      !this.#hasDeletions &&
+      oneFieldQuery(this.#request, this.#columns)
+    ) {
       const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
       const reason = 'the text index of one field tells matches and order';
       const select = this.#step('select', 'index', ranking, cost, reason);

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../store/store.js';
+import { liveRows, type Snapshot } from '../../store/store.js';
 import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
@@ -26,7 +26,7 @@ export function prune(
   return {
     ...snapshot,
     segments: left,
-    rows: left.reduce((sum, { rows }) => sum + rows, 0),
+    rows: left.reduce((sum, segment) => sum + liveRows(segment), 0),
     bytes: left.reduce((sum, { bytes }) => sum + bytes, 0),
     // The first file holds the schema.
     files: snapshot.files.filter((_, i) => i === 0 || mayMatch[i - 1]),

@@ -22,7 +22,11 @@ export function withoutFinishedFiles(
 ): { readonly snapshot: Snapshot; readonly skipped: number } {
   const skipped = isSorted ? 0 : Math.max(0, (cursor?.after?.file ?? 0) - 1);
   const [schema, ...files] = snapshot.files;
-  return { snapshot: { ...snapshot, files: [schema!, ...files.slice(skipped)] }, skipped };
+  const segments = snapshot.segments.slice(skipped);
+  return {
+    snapshot: { ...snapshot, segments, files: [schema!, ...files.slice(skipped)] },
+    skipped,
+  };
 }
 
 /** The SQL condition of records after a position; `skipped` is the number of files left out of the statement. */

@@ -1,6 +1,10 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
+import { deletedRows } from '../../store/deletion-vector.js';
+import type { Snapshot } from '../../store/store.js';
+import { deletedIds } from './deleted-ids.js';
 import type { Dialect } from './dialect.js';
+import type { Params } from './params.js';
 import { separators } from '../../text/tokenizer.js';
 import { writtenNumber } from '../predicate/patterns.js';
 
@@ -10,6 +14,7 @@ import { writtenNumber } from '../predicate/patterns.js';
  */
 export function duckdb(columns: Columns): Dialect {
   let variables = 0;
+  let isJoined = false;
   let prefix = '_e';
   while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
     prefix = `_${prefix}`;
@@ -26,16 +31,24 @@ export function duckdb(columns: Columns): Dialect {
   return {
     bound: (number) => `$${number}`,
     relation: 'r',
-    source: ({ rows, files }, params) => {
+    source: (snapshot, params) => {
+      const { rows, files, segments } = snapshot;
       // Segments differ in columns, so they are united by name; the first file holds the whole schema.
-      if (rows > 0)
-        return `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
+      const stored = (): string =>
+        `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
+      isJoined = segments.some(({ deletion }) => deletion !== undefined);
+      if (rows > 0 && isJoined)
+        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : liveByNumbers(stored(), segments, params)}) AS r`;
+      if (rows > 0) return stored();
       const nulls = [...reservedColumns, ...columns].map(
         (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
       );
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
-    keepsOrder: true,
+    // A join may change the order.
+    get keepsOrder() {
+      return !isJoined;
+    },
     insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
     // Ids are in insertion order, too.
     rowRef: () =>
@@ -156,6 +169,33 @@ export function duckdb(columns: Columns): Dialect {
         WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
     },
   };
+}
+
+/** The stored records without those of deleted rows. */
+function liveByNumbers(stored: string, segments: Snapshot['segments'], params: Params): string {
+  const files: bigint[] = [];
+  const bits: Uint8Array[] = [];
+  for (const [i, { rows, deletion }] of segments.entries()) {
+    if (deletion === undefined) continue;
+    files.push(BigInt(i + 1)); // the first file holds the schema
+    bits.push(packed(deletedRows(deletion), rows));
+  }
+  const gone = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.addBits(bits)}) AS bits)`;
+  return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored} LEFT JOIN ${gone} AS gone ON gone.file = r.file_index
+    WHERE gone.bits IS NULL OR get_bit(gone.bits, CAST(r.file_row_number AS INTEGER)) = 0`;
+}
+
+/** The same where a stored column hides the row numbers: no two rows have the same id and the same commit. */
+function liveByIds(stored: string, segments: Snapshot['segments'], params: Params): string {
+  const gone = params.add('string', deletedIds({ segments }));
+  return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${gone}))`;
+}
+
+/** Bits as DuckDB stores them: the number of bits before the first, then row 0 as the highest bit of the first byte. */
+function packed(rows: Int32Array, count: number): Uint8Array {
+  const bits = new Uint8Array(1 + ((count + 7) >> 3));
+  for (const row of rows) bits[1 + (row >> 3)]! |= 0x80 >> (row & 7);
+  return bits;
 }
 
 function double(value: string): string {

@@ -10,9 +10,10 @@ export function boundType({ type }: FieldRef): ParamType {
 
 /** One bound value of a statement. Values of a request reach the SQL engine in no other way. */
 export interface Param {
-  readonly type: ParamType;
+  /** `bits`: one for each row of some segments, as DuckDB stores bits. */
+  readonly type: ParamType | 'bits';
   /** A list binds as one list value. */
-  readonly value: Scalar | readonly Scalar[];
+  readonly value: Scalar | readonly Scalar[] | readonly Uint8Array[];
 }
 
 /** Writes the placeholder of a bound value in a dialect; numbers start at 1. */
@@ -31,5 +32,11 @@ export class Params {
   add(type: ParamType, value: Param['value']): string {
     this.list.push({ type, value });
     return this.#placeholder(this.list.length, type, Array.isArray(value));
+  }
+
+  /** Adds a list of bits. */
+  addBits(value: readonly Uint8Array[]): string {
+    this.list.push({ type: 'bits', value });
+    return this.#placeholder(this.list.length, 'string', true);
   }
 }

@@ -97,6 +97,9 @@ async function textOf(file: string): Promise<string> {
 
 function hashOf(sql: string, params: readonly Param[]): string {
   const digest = createHash('sha256').update(sql);
-  for (const { value } of params) digest.update(`\0${String(value)}`);
+  for (const { type, value } of params) {
+    if (type === 'bits') for (const bits of value as readonly Uint8Array[]) digest.update(bits);
+    else digest.update(`\0${String(value)}`);
+  }
   return digest.digest('hex').slice(0, hashLength);
 }

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import {
   BIGINT,
+  BIT,
   BOOLEAN,
   DOUBLE,
+  DuckDBBitValue,
   DuckDBInstance,
   FLOAT,
   INTEGER,
@@ -24,7 +26,7 @@ import { duckdb } from './duckdb.js';
 import type { RunOptions } from '../plan/limits.js';
 import { Guard } from './guard.js';
 import { LeasePool } from './lease-pool.js';
-import type { Param, ParamType } from './params.js';
+import type { Param } from './params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
 
 /** Default number of statements that run at once. */
@@ -177,7 +179,7 @@ function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): voi
   params.forEach((param, index) => {
     const type = duckTypes[param.type];
     if (Array.isArray(param.value)) {
-      const members = (param.value as readonly Param['value'][]).map((value) =>
+      const members = (param.value as readonly (Param['value'] | Uint8Array)[]).map((value) =>
         duckValue(param.type, value),
       );
       statement.bindList(index + 1, listValue(members), LIST(type));
@@ -187,12 +189,13 @@ function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): voi
   });
 }
 
-function duckValue(type: ParamType, value: Param['value']): DuckDBValue {
+function duckValue(type: Param['type'], value: Param['value'] | Uint8Array): DuckDBValue {
+  if (type === 'bits') return new DuckDBBitValue(value as Uint8Array);
   if (type === 'date') return new DuckDBTimestampTZValue(value as bigint);
   return type === 'integer' ? Number(value) : (value as DuckDBValue);
 }
 
-const duckTypes: Readonly<Record<ParamType, DuckDBType>> = {
+const duckTypes: Readonly<Record<Param['type'], DuckDBType>> = {
   string: VARCHAR,
   boolean: BOOLEAN,
   integer: INTEGER,
@@ -200,4 +203,5 @@ const duckTypes: Readonly<Record<ParamType, DuckDBType>> = {
   double: DOUBLE,
   float: FLOAT,
   date: TIMESTAMPTZ,
+  bits: BIT,
 };

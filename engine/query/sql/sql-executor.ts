@@ -1,13 +1,15 @@
 import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
-import { segmentFiles, type Snapshot } from '../../store/store.js';
+import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
+import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { prune, segmentTest } from '../predicate/prune.js';
 import { materialise, openSegments } from '../results/materialise.js';
 import { CaseVariantFinder } from './case-variants.js';
+import { learnDeletedIds } from './deleted-ids.js';
 import type { Language } from './dialect.js';
 import type { SqlEngine } from './sql-engine.js';
 import { facetAnswers } from './facet-answer.js';
@@ -53,6 +55,7 @@ export class SqlExecutor implements Executor {
     options: RunOptions,
   ): Promise<SqlSession> {
     await namingDataset(snapshot, () => this.#files.check(snapshot));
+    if (!this.hasRowNumbers(snapshot)) learnDeletedIds(snapshot, (segment) => idsOfDeleted(snapshot, segment)); // prettier-ignore
     const rows: RunSelect = async ({ sql, params }) => {
       try {
         return await this.engine.run(sql, params, options);
@@ -192,12 +195,14 @@ function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRe
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
   const source = openSegments(segmentFiles(snapshot));
   try {
-    for (const [segment, { rows }] of snapshot.segments.entries()) {
+    for (const [segment, stored] of snapshot.segments.entries()) {
+      const { deletion } = stored;
       if (missing.size === 0) break;
-      if (!mayHold(snapshot.segments[segment]!)) continue;
-      const all = Array.from({ length: rows }, (_, row): RowRef => [segment, row]);
-      for (const [row, [id]] of materialise(source, all, projection, 'cells').entries())
-        if (missing.delete(id!)) found.set(id!, [segment, row]);
+      if (!mayHold(stored)) continue;
+      const all = rowsOfRecords(deletion, 0, liveRows(stored));
+      const refs = Array.from(all, (row): RowRef => [segment, row]);
+      for (const [i, [id]] of materialise(source, refs, projection, 'cells').entries())
+        if (missing.delete(id!)) found.set(id!, refs[i]!);
     }
   } finally {
     source.close();
@@ -206,6 +211,18 @@ function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRe
     const row = found.get(id);
     return row ? [row] : [];
   });
+}
+
+function idsOfDeleted(snapshot: Snapshot, segment: number): readonly string[] {
+  const rows = deletedRows(snapshot.segments[segment]!.deletion!);
+  const projection = reservedColumns.map((column) => ({ column, isStored: true }));
+  const source = openSegments(segmentFiles(snapshot));
+  try {
+    const refs = Array.from(rows, (row): RowRef => [segment, row]);
+    return materialise(source, refs, projection, 'cells').map((cells) => cells.join('/'));
+  } finally {
+    source.close();
+  }
 }
 
 function patternsOf(predicate: Predicate): readonly string[] {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { Columns } from '../../../engine/core/types.js';
-import type { Segment } from '../../../engine/store/store.js';
+import { liveRows, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { MergeOrder } from '../../worker/pool.js';
 import type { Job } from '../job.js';
@@ -15,7 +15,8 @@ interface MergeParams {
 
 /** The new segment, in the task's scratch folder, and the segments that it replaces. */
 interface MergeResult {
-  readonly merged: Segment;
+  /** Undefined if all rows of the segments are deleted. */
+  readonly merged: Segment | undefined;
   readonly segments: readonly Segment[];
 }
 
@@ -52,6 +53,8 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
       file: data.datasetFile(datasetId, segment.path),
       segment,
     }));
+    const isEmpty = segments.every((segment) => liveRows(segment) === 0);
+    if (isEmpty) return { merged: undefined, segments };
     const merge = (attempt: number): MergeOrder => ({
       sources,
       columns,
@@ -63,10 +66,9 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   async publish(task, { merged, segments }, { catalog, store, data, attempt, persist }) {
     crashpoint('compact.merged');
     const datasetId = task.targetObjectId!;
-    const bytesMore = segments.reduce((more, { bytes }) => more - bytes, merged.bytes);
+    const bytesMore = segments.reduce((more, { bytes }) => more - bytes, merged?.bytes ?? 0);
     const compaction: Compaction = { segments: segments.length, bytesMore };
-    const remove = segments.map(({ path }) => path);
-    const change = { remove, add: [merged], info: { compaction } };
+    const change = { replace: segments, add: merged ? [merged] : [], info: { compaction } };
     const scratch = data.taskScratch(task.id, attempt);
     await withDatasetLock(datasetId, async () => {
       const { version } = await store.rewrite(datasetId, change, scratch);

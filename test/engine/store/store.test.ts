@@ -64,6 +64,10 @@ async function append(columns: Columns, ...chunks: readonly (readonly (readonly 
   return store.commit(id, { columns, add, remove: [], info: { task } }, scratch);
 }
 
+function asReplaced(paths: readonly string[]): readonly { readonly path: string }[] {
+  return paths.map((path) => ({ path }));
+}
+
 const values = async (select = 'n') =>
   (await readWithDuckdb((await store.snapshot(id)).files, select)).columns[0];
 
@@ -248,7 +252,7 @@ describe('a rewrite', () => {
   test('replaces segments, and leaves earlier versions unchanged', async () => {
     const paths = await many(5);
     const { scratch, add } = await staged(n, [[1n, 2n, 3n]]);
-    const rewrite = { remove: paths.slice(1, 4), add, info: { x: 1 } };
+    const rewrite = { replace: asReplaced(paths.slice(1, 4)), add, info: { x: 1 } };
     const after = await store.rewrite(id, rewrite, scratch);
     expect(after).toMatchObject({ version: 5, rows: 5, columns: n });
     expect(after.segments).toHaveLength(3);
@@ -273,7 +277,7 @@ describe('a rewrite', () => {
     const paths = await many(3);
     const { scratch, add } = await staged(n, [[0n, 1n, 2n]]);
     await append([...n, column('t', 'string')], [[3n], ['x']]);
-    await store.rewrite(id, { remove: paths, add, info: {} }, scratch);
+    await store.rewrite(id, { replace: asReplaced(paths), add, info: {} }, scratch);
     expect(await values("coalesce(t, '-') || n")).toEqual(['-0', '-1', '-2', 'x3']);
     expect((await openStore(folder).snapshot(id)).columns).toHaveLength(2);
   });
@@ -282,15 +286,15 @@ describe('a rewrite', () => {
     const paths = await many(3);
     const first = await staged(n, [[0n, 1n]]);
     const second = await staged(n, [[1n, 2n]]);
-    const rewrite = { remove: paths.slice(0, 2), add: first.add, info: {} };
+    const rewrite = { replace: asReplaced(paths.slice(0, 2)), add: first.add, info: {} };
     await store.rewrite(id, rewrite, first.scratch);
-    const late = { remove: paths.slice(1), add: second.add, info: {} };
+    const late = { replace: asReplaced(paths.slice(1)), add: second.add, info: {} };
     await expect(store.rewrite(id, late, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await readdir(second.scratch)).toEqual(['0.parquet']);
     await store.drop(id);
-    const gone = { remove: paths.slice(2), add: second.add, info: {} };
+    const gone = { replace: asReplaced(paths.slice(2)), add: second.add, info: {} };
     await expect(store.rewrite(id, gone, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
@@ -299,11 +303,11 @@ describe('a rewrite', () => {
   test('of segments that are not neighbours, or with other records, is refused', async () => {
     const paths = await many(4);
     const { scratch, add } = await staged(n, [[0n, 2n]]);
-    const apart = { remove: [paths[0]!, paths[2]!], add, info: {} };
+    const apart = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
     await expect(store.rewrite(id, apart, scratch)).rejects.toThrow('are not neighbours');
-    const swapped = { remove: [paths[1]!, paths[0]!], add, info: {} };
+    const swapped = { replace: asReplaced([paths[1]!, paths[0]!]), add, info: {} };
     await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('are not neighbours');
-    const fewer = { remove: paths.slice(0, 3), add, info: {} };
+    const fewer = { replace: asReplaced(paths.slice(0, 3)), add, info: {} };
     await expect(store.rewrite(id, fewer, scratch)).rejects.toThrow('replaces 3 records by 2');
     expect(await openStore(folder).verify(id)).toEqual([]);
     expect(await values()).toEqual([0n, 1n, 2n, 3n]);
@@ -315,7 +319,11 @@ describe('a rewrite', () => {
     const other = openStore(folder);
     const work = [0, 2, 4].map(async (at) => {
       const { scratch, add } = await staged(n, [[BigInt(at), BigInt(at + 1)]]);
-      await store.rewrite(id, { remove: paths.slice(at, at + 2), add, info: {} }, scratch);
+      await store.rewrite(
+        id,
+        { replace: asReplaced(paths.slice(at, at + 2)), add, info: {} },
+        scratch,
+      );
     });
     const commits = [6n, 7n, 8n].map(async (value) => {
       const { scratch, add } = await staged(n, [[value]]);

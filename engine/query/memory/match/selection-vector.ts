@@ -107,6 +107,19 @@ export function complement(
   return mask;
 }
 
+/** The selected rows that are not among `others`, given by their ascending numbers. May write into `selection`. */
+export function withoutRows(
+  selection: SelectionVector,
+  others: Int32Array,
+  rows: number,
+): SelectionVector {
+  if (selection === 'none') return 'none';
+  if (isSparse(selection)) return without(selection, others);
+  const mask = bytesOf(selection, rows);
+  for (let i = 0; i < others.length; i++) mask[others[i]!] = 0;
+  return mask;
+}
+
 /** The numbers of the rows whose byte is `bit`. */
 function rowsWhere(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
   return numbers.filter((row) => mask[row] === bit);

@@ -1,0 +1,123 @@
+import type { DecodedValues } from './decode-values.js';
+import type { LeafPart } from './read-chunk.js';
+
+/** A part without some rows, and what these had. */
+export interface Reduced {
+  readonly part: LeafPart;
+  /** Number of values that were dropped. */
+  readonly values: number;
+  /** Bytes of the strings among them. */
+  readonly stringBytes: number;
+}
+
+/**
+ * The part of a leaf without some rows, given by their ascending numbers, of which the part's first row is `first`. `maxDefinition` is the
+ * definition level of a slot that has a value.
+ */
+export function withoutRows(
+  part: LeafPart,
+  maxDefinition: number,
+  rows: Int32Array,
+  first: number,
+): Reduced {
+  const nothing = { part, values: 0, stringBytes: 0 };
+  if (rows.length === 0) return nothing;
+  const { slots, definition, repetition } = part;
+  const keptDefinition = new Uint16Array(slots);
+  const keptRepetition = repetition && new Uint16Array(slots);
+  /** One byte per value: 1 if it stays. */
+  const stays = new Uint8Array(slots);
+  let next = lowerBound(rows, first);
+  let [kept, value, dropped] = [0, 0, 0];
+  let row = first - 1;
+  let isDropped = false;
+  for (let slot = 0; slot < slots; slot++) {
+    if (repetition === undefined || repetition[slot] === 0) {
+      row++;
+      isDropped = rows[next] === row;
+      if (isDropped) next++;
+    }
+    const hasValue = definition[slot] === maxDefinition;
+    if (isDropped) {
+      if (hasValue) {
+        value++;
+        dropped++;
+      }
+      continue;
+    }
+    keptDefinition[kept] = definition[slot]!;
+    if (keptRepetition) keptRepetition[kept] = repetition![slot]!;
+    kept++;
+    if (hasValue) stays[value++] = 1;
+  }
+  if (kept === slots) return nothing;
+  let stringBytes = 0;
+  let begin = 0;
+  const values = part.values.map((page) => {
+    const count = countOf(page);
+    const reduced = selected(page, stays.subarray(begin, begin + count));
+    begin += count;
+    if (page.kind === 'strings' && reduced.kind === 'strings')
+      stringBytes += lengthOf(page.offsets) - lengthOf(reduced.offsets);
+    return reduced;
+  });
+  const own = {
+    slots: kept,
+    definition: keptDefinition.subarray(0, kept),
+    repetition: keptRepetition?.subarray(0, kept),
+    values,
+  };
+  return { part: own, values: dropped, stringBytes };
+}
+
+/** The index of the first element that is not below `least`. */
+function lowerBound(ascending: Int32Array, least: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function countOf(values: DecodedValues): number {
+  if (values.kind === 'booleans') return values.booleans.length;
+  if (values.kind === 'strings') return values.offsets.length - 1;
+  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
+}
+
+function lengthOf(offsets: Int32Array): number {
+  return offsets[offsets.length - 1]! - offsets[0]!;
+}
+
+function selected(values: DecodedValues, stays: Uint8Array): DecodedValues {
+  const isKept = (_: number, i: number): boolean => stays[i] === 1;
+  switch (values.kind) {
+    case 'booleans':
+      return { kind: 'booleans', booleans: values.booleans.filter(isKept) };
+    case 'int32s':
+      return { kind: 'int32s', int32s: values.int32s.filter(isKept) };
+    case 'int64s':
+      return { kind: 'int64s', int32s: values.int32s.filter((_, i) => stays[i >> 1] === 1) };
+    case 'strings':
+      return selectedStrings(values.bytes, values.offsets, stays);
+  }
+}
+
+function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array): DecodedValues {
+  const bytes = new Uint8Array(lengthOf(starts));
+  const offsets = new Int32Array(stays.length + 1);
+  let [count, end] = [0, 0];
+  for (let i = 0; i < stays.length; i++) {
+    if (stays[i] === 0) continue;
+    bytes.set(from.subarray(starts[i]!, starts[i + 1]!), end);
+    end += starts[i + 1]! - starts[i]!;
+    offsets[++count] = end;
+  }
+  return {
+    kind: 'strings',
+    bytes: bytes.subarray(0, end),
+    offsets: offsets.subarray(0, count + 1),
+  };
+}

@@ -1,0 +1,50 @@
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import type { TextFrequencies } from '../text/weigh.js';
+import type { SegmentView } from './column.js';
+
+/** How often phrases occur in the texts of a field in a segment, without its deleted rows. */
+export function liveFrequencies(
+  matcher: ColumnMatcher,
+  view: SegmentView,
+  field: FieldRef,
+  phrases: readonly (readonly Uint8Array[])[],
+): TextFrequencies {
+  const { column } = matcher;
+  const { summary } = column;
+  const found = phrases.map((terms) => matcher.rowsWith({ kind: 'phrase', terms }));
+  const whole = { records: summary.records, tokens: summary.words, found };
+  if (view.deleted === undefined) return whole;
+  const textOf = summary.isShared ? column.textOfRows() : undefined;
+  // Where rows share no texts, text i is that of row i, and a row without a text looks like one with an empty text.
+  const hasGaps = textOf === undefined && summary.records < view.rows;
+  const present = hasGaps ? view.column(field)?.present : undefined;
+  const { lengths } = column.texts();
+  let { records, tokens } = whole;
+  for (const row of view.deleted) {
+    const text = textOf === undefined ? row : textOf[row]!;
+    if (text < 0 || present?.[row] === 0) continue;
+    records--;
+    tokens -= lengths[text]!;
+  }
+  const live = phrases.map(
+    (terms, i) => found[i]! - deletedRowsWith(matcher, terms, view.deleted!),
+  );
+  return { records, tokens, found: live };
+}
+
+function deletedRowsWith(
+  matcher: ColumnMatcher,
+  terms: readonly Uint8Array[],
+  deleted: Int32Array,
+): number {
+  const rows = matcher.rows({ kind: 'phrase', terms });
+  let count = 0;
+  if (rows instanceof Int32Array) {
+    const gone = new Set(deleted);
+    for (const row of rows) if (gone.has(row)) count++;
+  } else {
+    for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;
+  }
+  return count;
+}

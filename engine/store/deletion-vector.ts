@@ -1,0 +1,249 @@
+import { AppError } from '../core/errors.js';
+
+/*
+ * The deleted rows of a segment, as an inline deletion vector of Delta (Delta protocol, "Deletion Vectors"): a magic number, then a
+ * 64-bit Roaring bitmap in its portable format (RoaringFormatSpec), in Z85 (ZeroMQ RFC 32). A segment has fewer than 2^31 rows, so there is
+ * one 32-bit bitmap, with the key 0.
+ */
+
+/** Rows of a segment that are deleted: never none. */
+export interface DeletionVector {
+  /** Z85 text. */
+  readonly encoded: string;
+  /** Number of bytes before they were encoded; the text encodes up to three more, which are zero. */
+  readonly bytes: number;
+  /** Number of deleted rows. */
+  readonly rows: number;
+}
+
+const magic = 1_681_511_377;
+/** Begins a 32-bit bitmap without containers of runs, and one that may have them. */
+const plainCookie = 12_346;
+const runCookie = 12_347;
+/** A container of more values is a bitmap, and one of fewer a list. */
+const maxListed = 4_096;
+const bitmapBytes = 8_192;
+/** With fewer containers, and runs among them, the header has no offsets. */
+const minOffsets = 4;
+
+/** The vector of ascending, distinct row numbers, at least one. */
+export function deletionVector(rows: Int32Array): DeletionVector {
+  const bytes = serialised(rows);
+  const vector = { encoded: z85(bytes), bytes: bytes.length, rows: rows.length };
+  decoded.set(vector, rows);
+  return vector;
+}
+
+/** By vector; the rows are shared, so nobody may write to them. */
+const decoded = new WeakMap<DeletionVector, Int32Array>();
+
+/** The deleted rows, ascending. They belong to the vector: the caller must not change them. Throws `damaged`. */
+export function deletedRows(vector: DeletionVector): Int32Array {
+  const known = decoded.get(vector);
+  if (known !== undefined) return known;
+  const rows = parsed(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
+  if (rows.length !== vector.rows)
+    throw damagedVector(`has ${rows.length} rows instead of ${vector.rows}`);
+  decoded.set(vector, rows);
+  return rows;
+}
+
+/** The row numbers of records `from` to before `end` of a segment, counted without its deleted rows. */
+export function rowsOfRecords(
+  vector: DeletionVector | undefined,
+  from: number,
+  end: number,
+): Int32Array {
+  const rows = new Int32Array(Math.max(0, end - from));
+  if (vector === undefined) return rows.map((_, i) => from + i);
+  const deleted = deletedRows(vector);
+  let next = 0;
+  for (let row = 0, record = 0; record < end; row++) {
+    if (deleted[next] === row) {
+      next++;
+      continue;
+    }
+    if (record >= from) rows[record - from] = row;
+    record++;
+  }
+  return rows;
+}
+
+/** The rows of a container: those whose numbers have the same upper 16 bits, without these bits. */
+interface Container {
+  readonly key: number;
+  readonly values: Int32Array;
+  readonly runs: number;
+}
+
+function containersOf(rows: Int32Array): readonly Container[] {
+  const found: Container[] = [];
+  for (let from = 0; from < rows.length;) {
+    const key = rows[from]! >>> 16;
+    let to = from;
+    let runs = 0;
+    while (to < rows.length && rows[to]! >>> 16 === key) {
+      if (to === from || rows[to]! !== rows[to - 1]! + 1) runs++;
+      to++;
+    }
+    found.push({ key, values: rows.subarray(from, to).map((row) => row & 0xffff), runs });
+    from = to;
+  }
+  return found;
+}
+
+function plainSize({ values }: Container): number {
+  return values.length > maxListed ? bitmapBytes : 2 * values.length;
+}
+
+function isRuns(container: Container): boolean {
+  return 2 + 4 * container.runs < plainSize(container);
+}
+
+function serialised(rows: Int32Array): Uint8Array {
+  const containers = containersOf(rows);
+  const count = containers.length;
+  const hasRuns = containers.some(isRuns);
+  const hasOffsets = !hasRuns || count >= minOffsets;
+  const sizes = containers.map((each) => (isRuns(each) ? 2 + 4 * each.runs : plainSize(each)));
+  const flags = hasRuns ? (count + 7) >> 3 : 4;
+  const header = 4 + flags + 4 * count + (hasOffsets ? 4 * count : 0);
+  const start = 4 + 8 + 4;
+  const bytes = new Uint8Array(start + header + sizes.reduce((sum, size) => sum + size, 0));
+  const view = new DataView(bytes.buffer);
+  view.setInt32(0, magic, true);
+  view.setBigInt64(4, 1n, true);
+  // The key of the only bitmap, 0, is in place.
+  let at = start;
+  if (hasRuns) {
+    view.setUint32(at, runCookie | ((count - 1) << 16), true);
+    for (const [i, each] of containers.entries())
+      if (isRuns(each)) bytes[at + 4 + (i >> 3)]! |= 1 << (i & 7);
+  } else {
+    view.setUint32(at, plainCookie, true);
+    view.setUint32(at + 4, count, true);
+  }
+  at += 4 + flags;
+  for (const { key, values } of containers) {
+    view.setUint16(at, key, true);
+    view.setUint16(at + 2, values.length - 1, true);
+    at += 4;
+  }
+  let body = start + header;
+  for (const [i, container] of containers.entries()) {
+    if (hasOffsets) view.setUint32(at + 4 * i, body - start, true);
+    writeContainer(view, bytes, body, container);
+    body += sizes[i]!;
+  }
+  return bytes;
+}
+
+function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Container): void {
+  const { values, runs } = one;
+  if (isRuns(one)) {
+    view.setUint16(from, runs, true);
+    let at = from + 2;
+    for (let i = 0; i < values.length;) {
+      let last = i;
+      while (last + 1 < values.length && values[last + 1] === values[last]! + 1) last++;
+      view.setUint16(at, values[i]!, true);
+      view.setUint16(at + 2, last - i, true);
+      at += 4;
+      i = last + 1;
+    }
+  } else if (values.length > maxListed) {
+    for (const value of values) bytes[from + (value >> 3)]! |= 1 << (value & 7);
+  } else {
+    for (const [i, value] of values.entries()) view.setUint16(from + 2 * i, value, true);
+  }
+}
+
+function parsed(bytes: Uint8Array): Int32Array {
+  try {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (view.getInt32(0, true) !== magic) throw new RangeError('has another magic number');
+    const bitmaps = Number(view.getBigInt64(4, true));
+    if (bitmaps !== 1 || view.getUint32(12, true) !== 0)
+      throw new RangeError('has rows beyond those of any segment');
+    return bitmapRows(view, bytes, 16);
+  } catch (error) {
+    if (error instanceof RangeError) throw damagedVector(`cannot be read: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/** The values of a 32-bit bitmap that begins at `start`. */
+function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Array {
+  const cookie = view.getUint32(start, true);
+  const hasRuns = (cookie & 0xffff) === runCookie;
+  if (!hasRuns && cookie !== plainCookie) throw new RangeError('has an unknown cookie');
+  const count = hasRuns ? (cookie >>> 16) + 1 : view.getUint32(start + 4, true);
+  const flagsAt = start + 4;
+  const keysAt = flagsAt + (hasRuns ? (count + 7) >> 3 : 4);
+  const hasOffsets = !hasRuns || count >= minOffsets;
+  let at = keysAt + (hasOffsets ? 8 : 4) * count;
+  let total = 0;
+  for (let i = 0; i < count; i++) total += view.getUint16(keysAt + 4 * i + 2, true) + 1;
+  const rows = new Int32Array(total);
+  let found = 0;
+  for (let i = 0; i < count; i++) {
+    const high = view.getUint16(keysAt + 4 * i, true) << 16;
+    const cardinality = view.getUint16(keysAt + 4 * i + 2, true) + 1;
+    if (hasRuns && (bytes[flagsAt + (i >> 3)]! & (1 << (i & 7))) !== 0) {
+      const runs = view.getUint16(at, true);
+      at += 2;
+      for (let run = 0; run < runs; run++, at += 4) {
+        const first = view.getUint16(at, true);
+        const more = view.getUint16(at + 2, true);
+        for (let value = first; value <= first + more; value++) rows[found++] = high | value;
+      }
+    } else if (cardinality > maxListed) {
+      for (let value = 0; value < 65_536; value++)
+        if ((bytes[at + (value >> 3)]! & (1 << (value & 7))) !== 0) rows[found++] = high | value;
+      at += bitmapBytes;
+    } else {
+      for (let value = 0; value < cardinality; value++, at += 2)
+        rows[found++] = high | view.getUint16(at, true);
+    }
+  }
+  return rows;
+}
+
+const alphabet =
+  '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
+const digits = new Map([...alphabet].map((character, value) => [character.charCodeAt(0), value]));
+
+/** Four bytes become five characters; missing bytes at the end count as zero. */
+function z85(bytes: Uint8Array): string {
+  const text = Buffer.alloc(5 * Math.ceil(bytes.length / 4));
+  for (let at = 0, to = 0; at < bytes.length; at += 4, to += 5) {
+    let value = 0;
+    for (let i = 0; i < 4; i++) value = value * 256 + (bytes[at + i] ?? 0);
+    for (let i = 4; i >= 0; i--) {
+      text[to + i] = alphabet.charCodeAt(value % 85);
+      value = Math.floor(value / 85);
+    }
+  }
+  return text.toString('latin1');
+}
+
+function bytesOfZ85(text: string): Uint8Array {
+  const bytes = new Uint8Array(4 * Math.ceil(text.length / 5));
+  for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
+    let value = 0;
+    for (let i = 0; i < 5; i++) {
+      const digit = digits.get(text.charCodeAt(at + i));
+      if (digit === undefined) throw damagedVector('is no Z85 text');
+      value = value * 85 + digit;
+    }
+    for (let i = 3; i >= 0; i--) {
+      bytes[to + i] = value % 256;
+      value = Math.floor(value / 256);
+    }
+  }
+  return bytes;
+}
+
+function damagedVector(what: string, cause?: unknown): AppError {
+  return new AppError('damaged', `a deletion vector ${what}`, undefined, cause);
+}
