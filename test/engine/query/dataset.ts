@@ -9,8 +9,10 @@ import { openQueryEngine, type QueryEngine } from '../../../engine/query/plan/qu
 import { momentOf } from '../../../engine/query/request/values.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../store/write-segment.js';
+import { random } from '../../random.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import type { Segment, Snapshot } from '../../../engine/store/store.js';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
+import { liveRows, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';
 
 /** A record for a test: dates as ISO text, `json` columns as their JSON text. */
@@ -111,18 +113,53 @@ async function writeDataset(
     const own = stored[chunk] ?? columns;
     const all = [...reservedColumns, ...own];
     const path = join(home, `${chunk}.parquet`);
-    const cells = rows.map((row, index) => {
-      const whole: TestRow = { _id: recordId(chunk, index), _commit: '4812', ...row };
-      return all.map((each) => cell(each, valueOf(whole, each.name)));
-    });
+    const whole = rows.map((row, index) => ({
+      _id: recordId(chunk, index),
+      _commit: '4812',
+      ...row,
+    }));
+    const { stored: kept, deleted } = withDeletedRows(chunk, whole, segments);
+    const cells = kept.map((row) => all.map((each) => cell(each, valueOf(row, each.name))));
     const physical = all.map(byPhysicalName);
     const data = tableFromIPC(arrowStream(physical, cells)).batches;
-    written.push(await writeSegment({ columns: own, data, rows: rows.length }, path));
+    const segment = await writeSegment({ columns: own, data, rows: kept.length }, path);
+    const deletion = deleted.length > 0 ? deletionVector(deleted) : undefined;
+    written.push({ ...segment, ...(deletion && { deletion }) });
     files.push(path);
   }
-  const rows = written.reduce((sum, segment) => sum + segment.rows, 0);
+  const rows = written.reduce((sum, segment) => sum + liveRows(segment), 0);
   const snapshot = { datasetId: id, version: 1, columns, segments: written, rows, bytes: 0, files };
   return { snapshot, fields: fieldRows(columns, [], entities) };
+}
+
+/** Set, all datasets that this module writes have deleted rows among their records. */
+export const deletedRowsFlag = 'STRANDLAKE_TEST_DELETED_ROWS';
+
+/**
+ * The rows to store for the records of a segment, and the numbers of those that are deleted. With `deletedRowsFlag`, copies of records of
+ * all segments are stored among the records, and deleted; no answer may show them.
+ */
+function withDeletedRows(
+  chunk: number,
+  records: readonly TestRow[],
+  segments: readonly (readonly TestRow[])[],
+): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
+  if (!process.env[deletedRowsFlag]) return { stored: records, deleted: new Int32Array(0) };
+  const next = random(chunk + 1);
+  const others = segments.flat();
+  const stored: TestRow[] = [];
+  const deleted: number[] = [];
+  const addDeleted = (): void => {
+    const copied = next() < 0.1 ? {} : others[Math.floor(next() * others.length)];
+    const own = { _id: recordId(chunk, 50_000 + deleted.length), _commit: '4811' };
+    deleted.push(stored.push({ ...copied, ...own }) - 1);
+  };
+  for (const record of records) {
+    while (next() < 0.3) addDeleted();
+    stored.push(record);
+  }
+  if (records.length > 0 && next() < 0.5) addDeleted();
+  return { stored, deleted: Int32Array.from(deleted) };
 }
 
 /** The id of a record of commit 1: commit, chunk and row in base 36. */
