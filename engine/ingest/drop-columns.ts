@@ -15,6 +15,12 @@ export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch 
   return { ...made, seen: prunedColumns(batch.seen, names, '') };
 }
 
+/** Returns the batch with the top-level fields of these names alone. */
+export function onlyColumns(batch: Batch, names: ReadonlySet<string>): Batch {
+  const others = [...batch.columns, ...batch.seen].map(({ name }) => name);
+  return withoutColumns(batch, new Set(others.filter((name) => !names.has(name))));
+}
+
 function pruned(
   columns: Columns,
   children: readonly Data[],

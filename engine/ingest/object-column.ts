@@ -95,7 +95,7 @@ export class FieldColumns implements ObjectFields {
       );
       return null;
     }
-    if (depth === 0 && reservedNames.includes(name)) {
+    if (depth === 0 && declared === undefined && reservedNames.includes(name)) {
       const discarded = new DiscardedColumn(name, path, context);
       this.#byName.set(name, discarded);
       return discarded;

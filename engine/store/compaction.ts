@@ -2,7 +2,7 @@ import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
 import { segmentFormat } from './segment.js';
-import { liveRows, type Segment } from './store.js';
+import type { Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the largest
@@ -31,21 +31,29 @@ const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
 
 /**
  * The first neighbours that should be merged, or a segment that is rewritten alone, because many of its rows are deleted or because it has
- * an earlier format; undefined if there are none. `isQuiet`: the dataset has had no commit for a while.
+ * an earlier format; undefined if there are none. `isQuiet`: the dataset has had no commit for a while. Rows that were deleted before
+ * `dropBefore`, milliseconds since 1970, need not be kept for rollbacks.
  */
 export function planMerge(
   segments: readonly Segment[],
   isQuiet = false,
+  dropBefore = 0,
 ): readonly Segment[] | undefined {
   return (
     smallNeighbours(segments, isQuiet ? quiet : busy) ??
-    largelyDeleted(segments) ??
+    largelyDeleted(segments, dropBefore) ??
     (isQuiet ? outdated(segments) : undefined)
   );
 }
 
-function largelyDeleted(segments: readonly Segment[]): readonly Segment[] | undefined {
-  const found = segments.find(({ rows, deletion }) => (deletion?.rows ?? 0) >= deletedShare * rows);
+function largelyDeleted(
+  segments: readonly Segment[],
+  dropBefore: number,
+): readonly Segment[] | undefined {
+  const found = segments.find(
+    ({ rows, deletion, deletedAt = 0 }) =>
+      deletion !== undefined && deletedAt < dropBefore && deletion.rows >= deletedShare * rows,
+  );
   return found && [found];
 }
 
@@ -75,11 +83,9 @@ interface Weighed {
   readonly weight: number;
 }
 
-function weightOf(segment: Segment): number {
-  const { rows, bytes, columns } = segment;
-  const live = liveRows(segment);
-  const values = live * (reservedColumns.length + leafCount(columns));
-  return Math.max(live / rowGroupRows, (bytes * live) / rows / maxBytes, values / maxValues);
+function weightOf({ rows, bytes, columns }: Segment): number {
+  const values = rows * (reservedColumns.length + leafCount(columns));
+  return Math.max(rows / rowGroupRows, bytes / maxBytes, values / maxValues);
 }
 
 /** Cached, because every commit asks and most segments of a dataset share their columns. */

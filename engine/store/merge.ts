@@ -12,7 +12,7 @@ import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
 import { arrowSchema, parquetColumns } from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
 import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
-import { deletedRows } from './deletion-vector.js';
+import { deletedRows, deletionVector } from './deletion-vector.js';
 import { liveRows, type Segment } from './store.js';
 
 /** A segment to be merged, and the absolute path of its file. */
@@ -22,14 +22,15 @@ export interface MergeSource {
 }
 
 /**
- * Writes the records of several segments, in their order and without deleted rows, as one segment and makes it durable. At least one
- * record must be left. `dataset` holds the columns of the dataset. The sources must match their checksums, and the counts in the footer of
- * the result must equal the sums of theirs less those of deleted rows; otherwise the merge fails with `damaged`.
+ * Writes the rows of several segments, in their order, as one segment and makes it durable. Deleted rows are left out, in which case at least
+ * one record must be left, or (`dropsDeleted` is false) stay as deleted rows of the merged segment. `dataset` holds the columns of the dataset. The sources must match their checksums, and the counts in the footer of
+ * the result must equal the sums of theirs less those of rows left out; otherwise the merge fails with `damaged`.
  */
 export async function mergeSegments(
   sources: readonly MergeSource[],
   dataset: Columns,
   file: string,
+  dropsDeleted = true,
 ): Promise<Segment> {
   const columns = presentColumns(
     dataset,
@@ -41,12 +42,24 @@ export async function mergeSegments(
   for (const source of sources) {
     const footer = await readFooter(source.file);
     counts.push(countOf(footer));
-    counts.push(await addParts(source, footer, schema, parts));
+    counts.push(await addParts(source, footer, schema, parts, dropsDeleted));
   }
-  const segment = await writeUnflushed(inputOf(sources, columns, schema, parts), file);
+  const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRows(segment) : segment.rows), 0); // prettier-ignore
+  const segment = await writeUnflushed(inputOf(rows, columns, schema, parts), file);
   checkCounts(file, counts, countOf(await readFooter(file)));
   await flushSegment(file);
-  return segment;
+  return dropsDeleted ? segment : { ...segment, ...deletionOf(sources) };
+}
+
+/** The deleted rows of several segments, as rows of the one that has all their rows. */
+function deletionOf(sources: readonly MergeSource[]): Pick<Segment, 'deletion'> {
+  const rows: number[] = [];
+  let before = 0;
+  for (const { segment } of sources) {
+    if (segment.deletion) for (const row of deletedRows(segment.deletion)) rows.push(before + row);
+    before += segment.rows;
+  }
+  return rows.length === 0 ? {} : { deletion: deletionVector(Int32Array.from(rows)) };
 }
 
 /** Appends the parts of a file to those of the files before it. Returns the counts of its deleted rows, as negative numbers. */
@@ -55,10 +68,12 @@ async function addParts(
   footer: Footer,
   schema: ParquetSchema,
   parts: readonly LeafPart[][],
+  dropsDeleted: boolean,
 ): Promise<FooterCounts> {
   const bytes = await wholeFile(file, segment);
   const source = parquetSchema(parquetColumns(segment.columns));
-  const deleted = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+  const { deletion } = segment;
+  const deleted = deletion && dropsDeleted ? deletedRows(deletion) : new Int32Array(0);
   const dropped = new Map<string, [number, number]>();
   let first = 0;
   try {
@@ -105,12 +120,11 @@ async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
 }
 
 function inputOf(
-  sources: readonly MergeSource[],
+  rows: number,
   columns: Columns,
   schema: ParquetSchema,
   parts: readonly (readonly LeafPart[])[],
 ): SegmentInput {
-  const rows = sources.reduce((sum, { segment }) => sum + liveRows(segment), 0);
   const arrow = arrowSchema(columns);
   const children = [...assemble(schema, parts, arrow.fields)];
   const type = new Struct(arrow.fields);

@@ -19,6 +19,7 @@ import {
 import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
+import { rollbackOf } from './rollback.js';
 import {
   applied,
   nothing,
@@ -36,6 +37,7 @@ import type {
   KnownVersion,
   Mergeable,
   Rewrite,
+  Rollback,
   Segment,
   Snapshot,
   Store,
@@ -54,14 +56,19 @@ interface StoreOptions {
   readonly dropAfterMs?: number;
   /** Interval between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
+  /** How long deleted rows are kept for rollbacks. */
+  readonly keepDeletedMs?: number;
 }
 
 /** Between two checks, a file that somebody overwrites in place goes unnoticed. */
 const defaultCheckMs = 1_000;
+/** Seven days. */
+const defaultKeepDeletedMs = 7 * 24 * 3_600_000;
 
 class FileStore implements Store {
   readonly #folder: DataFolder;
   readonly #dropAfterMs: number;
+  readonly #keepDeletedMs: number;
   readonly #snapshots: SnapshotCache;
   /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
@@ -69,9 +76,10 @@ class FileStore implements Store {
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
 
-  constructor(folder: DataFolder, { dropAfterMs, checkEveryMs }: StoreOptions) {
+  constructor(folder: DataFolder, { dropAfterMs, checkEveryMs, keepDeletedMs }: StoreOptions) {
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder);
+    this.#keepDeletedMs = keepDeletedMs ?? defaultKeepDeletedMs;
     this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
     this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
   }
@@ -88,8 +96,10 @@ class FileStore implements Store {
 
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
-    const next = planMerge(segments, isQuiet);
-    return next && { segments: next, columns };
+    const dropBefore = Date.now() - this.#keepDeletedMs;
+    const next = planMerge(segments, isQuiet, dropBefore);
+    const dropsDeleted = next?.every(({ deletedAt = 0 }) => deletedAt < dropBefore) === true;
+    return next && { segments: next, columns, dropsDeleted };
   }
 
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot> {
@@ -204,6 +214,10 @@ class FileStore implements Store {
       state = applied(datasetId, state, entry);
       yield { version, info: entry.info };
     }
+  }
+
+  async rollback(datasetId: number, version: number): Promise<Rollback> {
+    return rollbackOf(this.#folder, datasetId, version, await this.version(datasetId));
   }
 
   drop(datasetId: number): Promise<void> {

@@ -83,6 +83,8 @@ function copyOf(state: LogState): MutableState {
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   const rest = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
+  const replaced = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
+  const lastDeleted = entry.isRewrite ? Math.max(0, ...replaced) : entry.time;
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
     const known = state.live.get(path);
     if (known === undefined)
@@ -96,19 +98,23 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
-    state.live.set(segment.path, segment);
+    state.live.set(segment.path, dated(segment, entry.time));
   }
   for (const segment of entry.add) {
     if (state.named.has(segment.path)) {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     state.named.add(segment.path);
-    state.live.set(segment.path, segment);
+    state.live.set(segment.path, dated(segment, lastDeleted));
   }
   for (const segment of rest) state.live.set(segment.path, segment);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
   state.hasDeletions ||= entry.beginsDeletions;
+}
+
+function dated(segment: Segment, time: number): Segment {
+  return segment.deletion === undefined ? segment : { ...segment, deletedAt: time };
 }
 
 /**

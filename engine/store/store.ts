@@ -30,6 +30,8 @@ export interface Segment {
   readonly areVariantsPlaced?: boolean;
   /** The deleted rows; absent if there are none. Statistics and indexes of the file still include them. */
   readonly deletion?: DeletionVector | undefined;
+  /** When rows were last deleted or restored, milliseconds since 1970; present with `deletion`. */
+  readonly deletedAt?: number;
 }
 
 /** The number of records of a segment: its rows that are not deleted. */
@@ -83,8 +85,36 @@ export interface Rewrite {
 
 /** Neighbouring segments to be merged, and the columns of the dataset. */
 export interface Mergeable {
+  /** Whether their deleted rows are left out; otherwise the merged segment has them all, deleted as before. */
+  readonly dropsDeleted: boolean;
   readonly segments: readonly Segment[];
   readonly columns: Columns;
+}
+
+/** What taking back a version changes. It is computed from the log alone: no record is read. */
+export interface Rollback {
+  /** The version that the change applies to: the last one. */
+  readonly base: number;
+  /** Paths of segments whose records all go. */
+  readonly remove: readonly string[];
+  /** Segments of which other rows are deleted afterwards. */
+  readonly update: readonly Segment[];
+  /** Number of records that go, and of those that come back. */
+  readonly removed: number;
+  readonly restored: number;
+  /** Number of records that cannot come back: they were deleted so long ago that a merge has left them out. */
+  readonly lost: number;
+  /** Later versions that deleted records of this one and are still in effect, ascending. */
+  readonly blockers: readonly Blocker[];
+}
+
+/** A version that stands in the way of a rollback. */
+export interface Blocker {
+  readonly version: number;
+  /** Number of records that both versions touched. */
+  readonly records: number;
+  /** The first of them. */
+  readonly example: { readonly path: string; readonly row: number };
 }
 
 /** The `info` of one version. */
@@ -126,6 +156,8 @@ export interface Store {
    * segment to be replaced no longer exists, or has other deleted rows.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
+  /** What taking back a version would change, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
+  rollback(datasetId: number, version: number): Promise<Rollback>;
   /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
+import type { FoundIds, IdSearch } from '../../engine/query/memory/find-ids.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
@@ -10,6 +11,8 @@ import { Slots } from './slots.js';
 
 /** Input of a merge of segments. */
 export interface MergeOrder {
+  /** As in `Mergeable`. */
+  readonly dropsDeleted: boolean;
   readonly sources: readonly MergeSource[];
   readonly columns: Columns;
   /** Absolute, in a scratch folder. */
@@ -21,6 +24,7 @@ export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly part: { readonly job: PartJob; readonly result: unknown };
+  readonly find: { readonly job: IdSearch; readonly result: FoundIds };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
 

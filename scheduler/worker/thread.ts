@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
+import { findIds, type FoundIds, type IdSearch } from '../../engine/query/memory/find-ids.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { runChunk } from '../jobs/import/chunk.js';
@@ -17,12 +18,17 @@ export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
 
 /** Small segments become one. */
 export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
-  return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file));
+  return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
 }
 
 /** Some records of an export become a part of its file. */
 export async function part(job: PartJob): Promise<Outcome<unknown>> {
   return outcomeOf(async () => encodePart(job));
+}
+
+/** Some segments of a dataset are searched for ids. */
+export async function find(search: IdSearch): Promise<Outcome<FoundIds>> {
+  return outcomeOf(async () => findIds(search));
 }
 
 /** One block of a file of rejected records becomes one gzip member. */

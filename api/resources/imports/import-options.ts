@@ -13,8 +13,8 @@ import { readFieldDefinition } from '../fields/read-field.js';
 
 export function readCommitMode(form: Form, key: string): CommitMode | undefined {
   const mode = form.choice<CommitMode>(key, ['append', 'overwrite', 'upsert', 'delete']);
-  if (mode === undefined || mode === 'append') return mode;
-  return form.fail(key, `Commit mode "${mode}" is not available yet; use "append".`);
+  if (mode !== 'overwrite' && mode !== 'upsert') return mode;
+  return form.fail(key, `Commit mode "${mode}" is not available yet; use "append" or "delete".`);
 }
 
 /** The fields to create, with the known keys only. */

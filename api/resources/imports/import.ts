@@ -107,7 +107,8 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     commit_mode: {
       ...written,
       type: readBy(oneOf('append', 'overwrite', 'upsert', 'delete'), readCommitMode),
-      description: 'append; other modes are not available yet.',
+      description:
+        'append adds the records; delete removes those that have the _id of one of the records, whose other fields are ignored. overwrite and upsert are not available yet.',
       example: 'append',
     },
     target_fields: {

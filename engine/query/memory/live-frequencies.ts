@@ -16,13 +16,14 @@ export function liveFrequencies(
   const whole = { records: summary.records, tokens: summary.words, found };
   if (view.deleted === undefined) return whole;
   const textOf = summary.isShared ? column.textOfRows() : undefined;
-  // Where rows share no texts, text i is that of row i, and a row without a text looks like one with an empty text.
+  // `textOf` counts from 1; 0 is a row without a text. Where rows share no texts, text i is that of row i, and a row without a text looks
+  // like one with an empty text.
   const hasGaps = textOf === undefined && summary.records < view.rows;
   const present = hasGaps ? view.column(field)?.present : undefined;
   const { lengths } = column.texts();
   let { records, tokens } = whole;
   for (const row of view.deleted) {
-    const text = textOf === undefined ? row : textOf[row]!;
+    const text = textOf === undefined ? row : textOf[row]! - 1;
     if (text < 0 || present?.[row] === 0) continue;
     records--;
     tokens -= lengths[text]!;

@@ -18,6 +18,8 @@ export interface ImportRunContext {
   readonly known: Columns;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
+  /** As in `ChunkJob`. */
+  readonly stored?: readonly string[] | undefined;
   readonly commitId: number;
   /** The chunks are read before those of other tasks. */
   readonly isUrgent: boolean;

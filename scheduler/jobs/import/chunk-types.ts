@@ -23,6 +23,8 @@ export interface ChunkJob {
   readonly validation: ValidationParams;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
+  /** Names of the fields that are stored; absent for all but the transient ones. */
+  readonly stored?: readonly string[] | undefined;
   /** Number of values of each string field to sample for the detection of entity types; null for none. */
   readonly sampling: SampleSize | null;
   readonly commitId: number;

@@ -1,7 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
-import { withoutColumns } from '../../../engine/ingest/drop-columns.js';
+import { onlyColumns, withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
@@ -22,6 +22,7 @@ export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 /** Applied in this order: transforms that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [
   (batch, job) => withoutColumns(batch, new Set(job.transient)),
+  (batch, { stored }) => (stored === undefined ? batch : onlyColumns(batch, new Set(stored))),
 ];
 
 /** Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread and keeps no state but pooled buffers. */

@@ -3,12 +3,15 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
+import type { Deletions } from './find-deleted.js';
 import type { ImportSource } from './import-source.js';
 import type { Declaration } from './known-columns.js';
 
 /** Parameters of `runImport`. */
 export interface ImportParams {
   readonly commitId: number;
+  /** The dataset whose records the sources name, to be deleted; null if their records are added. */
+  readonly deletesFrom: number | null;
   /** At least one. The records are stored in this order. */
   readonly sources: readonly ImportSource[];
   /** Columns that the dataset has stored. */
@@ -44,6 +47,8 @@ export interface ImportResult {
   /** Number of records read. */
   readonly records: number;
   readonly metadata: JsonObject;
+  /** Present if the import deletes records; it has no segments then. */
+  readonly deletions?: Deletions;
   readonly dryRun?: {
     readonly sample: Sample;
     /** Paths, as JSON, of the fields that have a value in at least one record. */

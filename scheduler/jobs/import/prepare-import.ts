@@ -4,6 +4,7 @@ import { AppError, notFound } from '../../../engine/core/errors.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
+import { givenId } from './find-deleted.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
 import { sourcesOf } from './prepare-sources.js';
@@ -13,6 +14,7 @@ import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fi
 export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
   const { catalog, store } = context;
   const row = await importOf(task, context);
+  if (row.commitMode === 'delete') return deletingParams(task, row, context);
   if (row.commitMode !== 'append') {
     throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
   }
@@ -26,6 +28,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   }));
   return {
     commitId: row.commitId,
+    deletesFrom: null,
     sources: await sourcesOf(row, task, context),
     stored,
     isUrgent: row.source === 'data_records',
@@ -34,6 +37,28 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     fixedEntities: fixedEntities(fields, row.targetFields),
     known: knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]),
     declared,
+  };
+}
+
+/** The parameters of an import that deletes: of its records, the ids are read. */
+async function deletingParams(
+  task: TaskRow,
+  row: ImportRow,
+  context: PublishContext,
+): Promise<ImportParams> {
+  const sources = await sourcesOf(row, task, context);
+  return {
+    commitId: row.commitId,
+    deletesFrom: row.datasetId,
+    sources: sources.map((source) => ({ ...source, entityParams: { disable: true } })),
+    stored: [givenId],
+    known: [givenId],
+    declared: [],
+    transient: [],
+    fixedEntities: [],
+    isUrgent: row.source === 'data_records',
+    // What would be deleted is found out in the same way; only the commit is left out.
+    dryRun: null,
   };
 }
 

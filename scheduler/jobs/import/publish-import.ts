@@ -5,7 +5,7 @@ import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Snapshot } from '../../../engine/store/store.js';
+import type { DatasetChange, Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
@@ -30,6 +30,7 @@ export async function publishImport(
   await checkSources(row, task, context);
   await countDocuments(result, context);
   await keepRejected(task, attempt, data);
+  if (result.deletions) return publishDeletions(task, row, { ...result, deletions: result.deletions }, context); // prettier-ignore
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
@@ -49,29 +50,73 @@ export async function publishImport(
     });
     const { version: base } = snapshot;
     const change = { columns, add: result.segments, remove: [], info: { publication }, base };
-    const scratch = data.taskScratch(task.id, attempt);
-    const version = await store.commit(row.datasetId, change, scratch).then(
-      (after) => after.version,
-      (error: unknown) => {
-        if ((error as { code?: unknown }).code === 'conflict') return undefined;
-        throw error;
-      },
-    );
-    if (version === undefined) return 'run again'; // another process has committed meanwhile
-    // The commit is durable now: after a crash, reconciliation replays it from the log.
-    crashpoint('catalog.before-commit');
-    const published = context.persist(() =>
-      catalog.publish({ ...publication, logVersion: version }),
-    );
-    await published.catch(async (error: unknown) => {
-      // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
-      if ((error as { code?: unknown }).code === 'not-found') await store.drop(row.datasetId);
-      throw error;
-    });
-    crashpoint('catalog.after-commit');
-    context.committed(row.datasetId);
-    return 'published';
+    return commitChange(task, publication, change, context);
   });
+}
+
+/** Deletes the records that were found, or stores what a dry run would delete. */
+async function publishDeletions(
+  task: TaskRow,
+  row: ImportRow,
+  result: ImportResult & Required<Pick<ImportResult, 'deletions'>>,
+  context: PublishContext,
+): Promise<Published> {
+  const { catalog, store, now } = context;
+  const { base, update, removed, notFound } = result.deletions;
+  const deletions = { records_deleted: removed, ids_not_found: notFound };
+  const metadata = { ...metadataOf(result, context), deletions };
+  if (row.isDryRun) {
+    await catalog.tasks.complete(task.id, {
+      metadata: { ...metadata, dry_run: deletions },
+      now: now(),
+    });
+    return 'published';
+  }
+  return withDatasetLock(row.datasetId, async () => {
+    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
+    const { columns } = snapshot;
+    const unchanged = { columns, newFields: [], createdFields: [], edits: [] };
+    const publication = {
+      ...publicationOf(task, row, result, snapshot, context, unchanged),
+      recordsModified: removed,
+      recordsTotal: snapshot.rows - removed,
+      metadata,
+    };
+    const change = { columns, add: [], remove: [], update, info: { publication }, base };
+    return commitChange(task, publication, change, context);
+  });
+}
+
+/** Commits a change to the log and then to the catalogue. */
+async function commitChange(
+  task: TaskRow,
+  publication: Publication,
+  change: DatasetChange,
+  context: PublishContext,
+): Promise<Published> {
+  const { catalog, store, data, attempt } = context;
+  const { datasetId } = publication;
+  const scratch = data.taskScratch(task.id, attempt);
+  const version = await store.commit(datasetId, change, scratch).then(
+    (after) => after.version,
+    (error: unknown) => {
+      if ((error as { code?: unknown }).code === 'conflict') return undefined;
+      throw error;
+    },
+  );
+  if (version === undefined) return 'run again'; // another process has committed meanwhile
+  // The commit is durable now: after a crash, reconciliation replays it from the log.
+  crashpoint('catalog.before-commit');
+  const published = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
+  await published.catch(async (error: unknown) => {
+    // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
+    if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
+    throw error;
+  });
+  crashpoint('catalog.after-commit');
+  context.committed(datasetId);
+  return 'published';
 }
 
 /** Whether a field that gets its first data was declared after the import had begun to read. */

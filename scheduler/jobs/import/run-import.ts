@@ -2,11 +2,12 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Columns } from '../../../engine/core/types.js';
-import type { RunContext } from '../job.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import { TaskFailure, type RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { ImportRunContext } from './chunk-runner.js';
 import { detectEntities } from './detect-entities.js';
+import { findDeleted, givenId } from './find-deleted.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
@@ -42,12 +43,31 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     );
     const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixed);
-    return await importResult(params, context, runs, columns, detected);
+    const result = await importResult(params, context, runs, columns, detected);
+    return params.deletesFrom === null
+      ? result
+      : await deleting(params.deletesFrom, result, context);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
   } finally {
     await files.close();
     await resume?.close();
+  }
+}
+
+/** The result of an import whose records name those to delete. */
+async function deleting(
+  datasetId: number,
+  result: ImportResult,
+  context: RunContext,
+): Promise<ImportResult> {
+  try {
+    const deletions = await findDeleted(datasetId, result.segments, context);
+    return { ...result, segments: [], deletions };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'input') throw error;
+    const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };
+    throw new TaskFailure(error, { ...result.metadata, receipt });
   }
 }
 
@@ -69,6 +89,7 @@ async function readAll(
     context,
     known,
     transient,
+    stored: params.deletesFrom === null ? undefined : [givenId.name],
     commitId,
     isUrgent,
     isDryRun: params.dryRun !== null,

@@ -64,7 +64,7 @@ export class SourceRun {
     file: LocalFile,
     layout: SourceLayout,
   ) {
-    const { known, transient, commitId, isDryRun } = importContext;
+    const { known, transient, stored, commitId, isDryRun } = importContext;
     this.#import = importContext;
     this.source = source;
     this.file = file;
@@ -81,6 +81,7 @@ export class SourceRun {
       isFinal: false,
       validation: source.validation,
       transient,
+      stored,
       sampling: this.#rules?.size ?? null,
       commitId,
       isDryRun,

@@ -1,16 +1,13 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import type { Columns } from '../../../engine/core/types.js';
-import { liveRows, type Segment } from '../../../engine/store/store.js';
+import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { MergeOrder } from '../../worker/pool.js';
 import type { Job } from '../job.js';
 
 /** Neighbouring segments of a dataset, in order. They stay on disk for earlier versions of the dataset. */
-interface MergeParams {
+interface MergeParams extends Mergeable {
   readonly datasetId: number;
-  readonly columns: Columns;
-  readonly segments: readonly Segment[];
 }
 
 /** The new segment, in the task's scratch folder, and the segments that it replaces. */
@@ -48,16 +45,17 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     return mergeable === undefined ? null : { datasetId, ...mergeable };
   },
 
-  async run({ datasetId, columns, segments }, { data, pool, scratch, signal }) {
+  async run({ datasetId, columns, segments, dropsDeleted }, { data, pool, scratch, signal }) {
     const sources = segments.map((segment) => ({
       file: data.datasetFile(datasetId, segment.path),
       segment,
     }));
     const isEmpty = segments.every((segment) => liveRows(segment) === 0);
-    if (isEmpty) return { merged: undefined, segments };
+    if (isEmpty && dropsDeleted) return { merged: undefined, segments };
     const merge = (attempt: number): MergeOrder => ({
       sources,
       columns,
+      dropsDeleted,
       file: join(scratch, `${attempt}.parquet`),
     });
     return { merged: await pool.run('merge', merge, signal), segments };

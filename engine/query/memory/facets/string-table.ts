@@ -22,9 +22,17 @@ export class StringTable {
 
   /** The number of the string from `start` to `end`, which is added if it is new. */
   add(bytes: Buffer, start: number, end: number): number {
-    let hash = end - start;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
-    hash = (hash ^ (hash >>> 15)) >>> 0;
+    const hash = hashOf(bytes, start, end);
+    const known = this.#find(bytes, start, end, hash);
+    return known < 0 ? this.#new(bytes, start, end, hash) : known;
+  }
+
+  /** The number of the string from `start` to `end`; -1 if it is not in the table. */
+  find(bytes: Buffer, start: number, end: number): number {
+    return this.#find(bytes, start, end, hashOf(bytes, start, end));
+  }
+
+  #find(bytes: Buffer, start: number, end: number, hash: number): number {
     const mask = this.#table.length - 1;
     let slot = hash & mask;
     for (let entry = this.#table[slot]!; entry !== 0; entry = this.#table[slot]!) {
@@ -32,7 +40,7 @@ export class StringTable {
         return entry - 1;
       slot = (slot + 1) & mask;
     }
-    return this.#new(bytes, start, end, hash);
+    return -1;
   }
 
   /** The string that has this number. */
@@ -94,4 +102,10 @@ export class StringTable {
     while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
     this.#table[slot] = entry;
   }
+}
+
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = end - start;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
 }

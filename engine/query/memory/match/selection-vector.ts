@@ -1,3 +1,4 @@
+import { common, merged, without } from '../../../core/ascending.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
@@ -123,39 +124,6 @@ export function withoutRows(
 /** The numbers of the rows whose byte is `bit`. */
 function rowsWhere(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
   return numbers.filter((row) => mask[row] === bit);
-}
-
-function common(a: Int32Array, b: Int32Array): Int32Array {
-  const result = new Int32Array(Math.min(a.length, b.length));
-  let count = 0;
-  for (let i = 0, k = 0; i < a.length && k < b.length;) {
-    const [x, y] = [a[i]!, b[k]!];
-    if (x === y) result[count++] = x;
-    if (x <= y) i++;
-    if (y <= x) k++;
-  }
-  return result.subarray(0, count);
-}
-
-function without(a: Int32Array, b: Int32Array): Int32Array {
-  let k = 0;
-  return a.filter((row) => {
-    while (k < b.length && b[k]! < row) k++;
-    return b[k] !== row;
-  });
-}
-
-function merged(a: Int32Array, b: Int32Array): Int32Array {
-  const result = new Int32Array(a.length + b.length);
-  let count = 0;
-  let k = 0;
-  for (let i = 0; i < a.length; i++) {
-    while (k < b.length && b[k]! < a[i]!) result[count++] = b[k++]!;
-    if (k < b.length && b[k] === a[i]) k++;
-    result[count++] = a[i]!;
-  }
-  while (k < b.length) result[count++] = b[k++]!;
-  return result.subarray(0, count);
 }
 
 /** Sorts the numbers and removes duplicates. */

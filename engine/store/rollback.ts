@@ -1,0 +1,82 @@
+import type { DataFolder } from '../core/data-folder.js';
+import { merged, without } from '../core/ascending.js';
+import { AppError } from '../core/errors.js';
+import { deletedRows, deletionVector } from './deletion-vector.js';
+import { readEntry, type LogEntry } from './log.js';
+import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
+import { applied, replay, type LogState } from './snapshot.js';
+import type { Rollback, Segment } from './store.js';
+
+/**
+ * Computes the rollback of a version: the records that it added go, and those that it deleted come back, wherever merges have moved them
+ * since. Its cost follows the entries of the log since then, and the rows that they touched.
+ */
+export async function rollbackOf(
+  folder: DataFolder,
+  datasetId: number,
+  version: number,
+  last: number,
+): Promise<Rollback> {
+  if (version < 0 || version > last)
+    throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
+  const read = (number: number, state: LogState): Promise<LogEntry> =>
+    readEntry(folder, datasetId, number, state.columns);
+  const before = await replay(folder, datasetId, version - 1);
+  const undone = await read(version, before);
+  const added = new RowTrace(new Map(undone.add.map(({ path }) => [path, 'all'])));
+  const deleted = new RowTrace(deletionsOf(undone).deleted);
+  /** By version: the added rows that it deleted. */
+  const deletedLater = new Map<number, RowTrace>();
+  let state = applied(datasetId, before, undone);
+  for (let number = version + 1; number <= last; number++) {
+    const entry = await read(number, state);
+    const { deleted: more, restored } = deletionsOf(entry);
+    for (const trace of [added, deleted, ...deletedLater.values()]) trace.follow(entry, state.live);
+    deleted.remove(restored, state.live);
+    for (const trace of deletedLater.values()) trace.remove(restored, state.live);
+    const hit = added.common(more);
+    if (hit.size > 0) deletedLater.set(number, new RowTrace(hit));
+    state = applied(datasetId, state, entry);
+  }
+  const blockers = [...deletedLater].flatMap(([number, { rows }]) => {
+    const [first] = rows;
+    if (first === undefined) return [];
+    const example = { path: first[0], row: numbersOf(first[1], state.live.get(first[0])!)[0]! };
+    return [{ version: number, records: countOf(rows, state), example }];
+  });
+  return { base: last, ...changeOf(state, added, deleted), lost: deleted.dropped, blockers };
+}
+
+function countOf(rows: RowTrace['rows'], { live }: LogState): number {
+  let count = 0;
+  for (const [path, own] of rows) count += own === 'all' ? live.get(path)!.rows : own.length;
+  return count;
+}
+
+function changeOf(
+  { live }: LogState,
+  added: RowTrace,
+  deleted: RowTrace,
+): Pick<Rollback, 'remove' | 'update' | 'removed' | 'restored'> {
+  const remove: string[] = [];
+  const update: Segment[] = [];
+  let [removed, restored] = [0, 0];
+  for (const path of new Set([...added.rows.keys(), ...deleted.rows.keys()])) {
+    const segment = live.get(path);
+    if (segment === undefined) continue;
+    const earlier = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+    const going = added.rows.get(path);
+    if (going === 'all') {
+      remove.push(path);
+      removed += segment.rows - earlier.length;
+      continue;
+    }
+    const coming = deleted.rows.get(path);
+    const less = coming === undefined ? earlier : without(earlier, numbersOf(coming, segment));
+    const later = going === undefined ? less : merged(less, going);
+    restored += earlier.length - less.length;
+    removed += later.length - less.length;
+    update.push({ ...segment, deletion: later.length > 0 ? deletionVector(later) : undefined });
+  }
+  return { remove, update, removed, restored };
+}
