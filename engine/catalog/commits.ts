@@ -46,6 +46,12 @@ export interface CommitTable {
   list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
+  /** The rollback of a commit; undefined if it has none. */
+  rollbackOf(id: number): Promise<CommitRow | undefined>;
+  /** The commit of a dataset that made this version of its log; undefined if it was deleted or a merge made the version. */
+  atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
+  /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
+  changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
   delete(id: number): Promise<void>;
 }
 
@@ -60,6 +66,24 @@ export function commitTable(db: Database): CommitTable {
     ofImport: async (importId) => {
       const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
         WHERE parent_job_model = 'datasets.DatasetImport' AND parent_job_id = ${importId} ORDER BY id`);
+      return rows.map((row) => commits.parse(row));
+    },
+    rollbackOf: async (id) => {
+      const row = await db.get(sql`SELECT ${commits.columns} FROM commits
+        WHERE parent_job_model = 'datasets.DatasetCommit' AND parent_job_id = ${id} AND status = 'completed'`);
+      return row && commits.parse(row);
+    },
+    atVersion: async (datasetId, logVersion) => {
+      const row = await db.get(sql`SELECT ${commits.columns} FROM commits
+        WHERE dataset_id = ${datasetId} AND log_version = ${logVersion}`);
+      return row && commits.parse(row);
+    },
+    changesAfter: async (datasetId, logVersion) => {
+      const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
+        WHERE dataset_id = ${datasetId} AND log_version > ${logVersion} AND mode IN ('overwrite', 'upsert', 'delete')
+          AND id NOT IN (SELECT parent_job_id FROM commits
+            WHERE dataset_id = ${datasetId} AND parent_job_model = 'datasets.DatasetCommit' AND status = 'completed')
+        ORDER BY log_version`);
       return rows.map((row) => commits.parse(row));
     },
     delete: async (id) => {

@@ -1,7 +1,7 @@
 import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-field.js';
 import { notFound } from '../core/errors.js';
 import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
-import { commits, commitTable, type CommitMode, type CommitRow } from './commits.js';
+import { commits, commitTable, type CommitRow } from './commits.js';
 import type { Database } from './database.js';
 import { datasets, datasetTable } from './datasets.js';
 import { fieldTable, type FieldRow } from './fields.js';
@@ -20,7 +20,9 @@ export interface Publication {
   readonly taskId: number;
   readonly commitId: number;
   readonly logVersion: number;
-  readonly mode: CommitMode;
+  readonly mode: CommitRow['mode'];
+  /** On a rollback: the commit that it takes back, and who asked for it; `importId` and `taskId` are 0 then. */
+  readonly reverted?: { readonly commitId: number; readonly userId: number };
   readonly title: string;
   readonly recordsModified: number;
   readonly recordsTotal: number;
@@ -167,7 +169,12 @@ async function publishCommit(
 ): Promise<void> {
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
-  const userId = importTask?.userId ?? job?.userId ?? (await ownerOf(tx, publication.datasetId));
+  const { reverted } = publication;
+  const userId =
+    reverted?.userId ??
+    importTask?.userId ??
+    job?.userId ??
+    (await ownerOf(tx, publication.datasetId));
   const user = await userTable(tx).get(userId);
   const title = publication.title;
   const task = await insertTask(
@@ -197,8 +204,8 @@ async function publishCommit(
     title,
     description: job?.description ?? null,
     mode: publication.mode,
-    parentJobModel: 'datasets.DatasetImport',
-    parentJobId: publication.importId,
+    parentJobModel: reverted ? 'datasets.DatasetCommit' : 'datasets.DatasetImport',
+    parentJobId: reverted?.commitId ?? publication.importId,
     recordsTotal: publication.recordsTotal,
     recordsModified: publication.recordsModified,
     fields: fieldsOfColumns(publication.columns).map(({ name }) => ({
@@ -217,9 +224,11 @@ const verbs: Readonly<Record<Publication['mode'], string>> = {
   overwrite: 'Overwrite',
   upsert: 'Upsert',
   delete: 'Delete',
+  rollback: 'Roll back',
 };
 
 async function completeImport(tx: Database, publication: Publication): Promise<void> {
+  if (publication.reverted) return;
   const { genomeBuild, time } = publication;
   if (genomeBuild !== null) {
     await tx.run(imports.update(publication.importId, { genomeBuild })!);

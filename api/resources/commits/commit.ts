@@ -1,6 +1,14 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
-import { id, integer, nullableText, oneOf, text, type ValueType } from '../../http/schema.js';
+import {
+  id,
+  integer,
+  nullable,
+  nullableText,
+  oneOf,
+  text,
+  type ValueType,
+} from '../../http/schema.js';
 import { jobFields, type JobContext } from '../tasks/job.js';
 
 const newFields: ValueType = {
@@ -14,13 +22,21 @@ const newFields: ValueType = {
   },
 };
 
+/** What commits show besides their row. */
+export interface CommitContext extends JobContext {
+  /** The commit that this one takes back, if it is a rollback. */
+  readonly reverted: CommitRow | undefined;
+  /** The rollback of this commit. */
+  readonly rollback: CommitRow | undefined;
+}
+
 /** A commit: one version of a dataset (contract 16). */
-export const commit = declareResource<CommitRow, JobContext>({
+export const commit = declareResource<CommitRow, CommitContext>({
   name: 'DatasetCommit',
   description: 'A commit: one change of the records of a dataset.',
   fields: {
     class_name: constant('DatasetCommit'),
-    ...(jobFields as Readonly<Record<string, ResourceField<CommitRow, JobContext>>>),
+    ...(jobFields as Readonly<Record<string, ResourceField<CommitRow, CommitContext>>>),
     url: {
       type: text,
       example: 'http://localhost:7878/v2/dataset_commits/5109',
@@ -34,10 +50,30 @@ export const commit = declareResource<CommitRow, JobContext>({
     },
     parent_job_model: { type: text, example: 'datasets.DatasetImport' },
     parent_job_id: { type: id, example: 5107 },
-    parent_commit_id: constant(null),
-    parent_commit_job_id: constant(null),
-    rollback_commit_id: constant(null),
-    rollback_commit_job_id: constant(null),
+    parent_commit_id: {
+      type: nullable(id),
+      description: 'On a rollback: the commit that it took back.',
+      example: null,
+      show: ({ mode, parentJobId }) => (mode === 'rollback' ? parentJobId : null),
+    },
+    parent_commit_job_id: {
+      type: nullable(id),
+      description: 'On a rollback: the task of the commit that it took back.',
+      example: null,
+      show: (_, { reverted }) => reverted?.taskId ?? null,
+    },
+    rollback_commit_id: {
+      type: nullable(id),
+      description: 'The commit that took this one back.',
+      example: null,
+      show: (_, { rollback }) => rollback?.id ?? null,
+    },
+    rollback_commit_job_id: {
+      type: nullable(id),
+      description: 'The task of the commit that took this one back.',
+      example: null,
+      show: (_, { rollback }) => rollback?.taskId ?? null,
+    },
     records_total: {
       type: integer,
       description: 'Records of the dataset after the commit.',

@@ -46,7 +46,10 @@ export class JobPresenter {
   }
 
   async ofCommit(row: CommitRow): Promise<object> {
-    return commit.view(row, await this.#context(row));
+    const { commits } = this.#presenter.tables;
+    const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
+    const rollback = row.mode === 'rollback' ? undefined : await commits.rollbackOf(row.id);
+    return commit.view(row, { ...(await this.#context(row)), reverted, rollback });
   }
 
   /** A task, with the import, export or commit that it runs if `isComplete`. */

@@ -6,6 +6,7 @@ import {
 } from '../../http/operation-row.js';
 import { repeating, type NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
+import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportResource, signedDownload } from '../exports/export.js';
 import { importChange, importResource } from '../imports/import.js';
@@ -152,6 +153,8 @@ export const exportOperations = jobOperations(
   },
 );
 
+const rollbackQuery = { mode: 'records or strict; records unless given.' };
+
 /** The operations on commits. */
 export const commitOperations = jobOperations(
   {
@@ -162,7 +165,33 @@ export const commitOperations = jobOperations(
     body: cancel,
     note: '; 400 once it has completed',
   },
-  {},
+  {
+    delete: {
+      method: 'DELETE',
+      paths: ['/v2/dataset_commits/:id'],
+      summary:
+        'Deletes the entry of a commit; its changes stay. Discouraged: it cannot be rolled back any more, and nothing tells where its records came from.',
+      answer: commit.schema,
+    },
+    checkRollback: {
+      method: 'GET',
+      paths: ['/v2/dataset_commits/:id/rollback'],
+      summary:
+        'Tells whether a commit can be rolled back, and which later commits stand in the way.',
+      query: rollbackQuery,
+      answer: rollbackCheck,
+    },
+    rollback: {
+      method: 'POST',
+      paths: ['/v2/dataset_commits/:id/rollback'],
+      summary:
+        'Rolls a commit back by a new commit: records that it added go, records that it removed come back. 400 with the check if that is blocked.',
+      query: rollbackQuery,
+      body: rollbackBody,
+      status: 201,
+      answer: commit.schema,
+    },
+  },
 );
 
 const oneTask: [string] = ['/v2/tasks/:id'];

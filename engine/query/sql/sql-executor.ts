@@ -8,6 +8,7 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { prune, segmentTest } from '../predicate/prune.js';
 import { materialise, openSegments } from '../results/materialise.js';
+import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
 import { learnDeletedIds } from './deleted-ids.js';
 import type { Language } from './dialect.js';
@@ -215,14 +216,8 @@ function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRe
 
 function idsOfDeleted(snapshot: Snapshot, segment: number): readonly string[] {
   const rows = deletedRows(snapshot.segments[segment]!.deletion!);
-  const projection = reservedColumns.map((column) => ({ column, isStored: true }));
-  const source = openSegments(segmentFiles(snapshot));
-  try {
-    const refs = Array.from(rows, (row): RowRef => [segment, row]);
-    return materialise(source, refs, projection, 'cells').map((cells) => cells.join('/'));
-  } finally {
-    source.close();
-  }
+  const refs = Array.from(rows, (row): RowRef => [segment, row]);
+  return reservedCells(snapshot, refs).map((cells) => cells.join('/'));
 }
 
 function patternsOf(predicate: Predicate): readonly string[] {

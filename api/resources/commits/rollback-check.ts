@@ -1,0 +1,97 @@
+import {
+  rollbackModes,
+  type BlockingCommit,
+  type RollbackCheck,
+  type RollbackMode,
+} from '../../../scheduler/jobs/rollback/roll-back.js';
+import { Form } from '../../http/form.js';
+import type { QueryParams } from '../../http/page.js';
+import {
+  answerSchema,
+  bodySchema,
+  boolean,
+  id,
+  integer,
+  listOf,
+  nullable,
+  nullableText,
+  objectOf,
+  oneOf,
+  reference,
+  text,
+} from '../../http/schema.js';
+
+const mode = {
+  type: oneOf(...rollbackModes),
+  description:
+    'records: blocked by later commits that changed the same records. strict: blocked by all later commits that changed or removed records.',
+  example: 'records',
+};
+
+/** The body of a request for a rollback. */
+export const rollbackBody = bodySchema('RollbackCreate', 'Asks for a rollback.', { mode });
+
+const records = objectOf({
+  commit_id: { type: id, description: 'A commit in the way.', example: 5111 },
+  records: {
+    type: nullable(integer),
+    description: 'How many records of this commit it changed; null where that does not matter.',
+    example: 3,
+  },
+  example_id: {
+    type: nullableText,
+    description: 'The `_id` of one of them.',
+    example: '0zg3d66smj00000000a',
+  },
+});
+
+/** Whether a commit can be rolled back. */
+export const rollbackCheck = answerSchema(
+  'RollbackCheck',
+  'Whether a commit can be rolled back, and what stands in the way.',
+  {
+    is_blocked: { type: boolean, example: false },
+    detail: {
+      type: text,
+      description: 'Why it cannot, or what would happen.',
+      example: 'Rolling the commit back removes 1204 records and restores 0.',
+    },
+    blocking_commits: {
+      type: listOf(reference('DatasetCommit')),
+      description: 'The commits to roll back first, oldest first.',
+      example: [],
+    },
+    blocked_records: {
+      type: listOf(records),
+      description: 'What each of them changed, with an example.',
+      example: [],
+    },
+  },
+);
+
+/** Reads the mode of a rollback from the query string or from the body. */
+export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
+  const source = query['mode'] === undefined ? form : new Form({ mode: query['mode'] });
+  const given = source.choice<RollbackMode>('mode', rollbackModes);
+  source.done();
+  return given ?? 'records';
+}
+
+/** The JSON of a check; `show` gives that of a commit. */
+export async function rollbackCheckView(
+  { isBlocked, detail, blocking }: RollbackCheck,
+  show: (row: BlockingCommit['commit']) => Promise<object>,
+): Promise<object> {
+  const blockingCommits: object[] = [];
+  for (const one of blocking) blockingCommits.push(await show(one.commit));
+  return {
+    is_blocked: isBlocked,
+    detail,
+    blocking_commits: blockingCommits,
+    blocked_records: blocking.map((one) => ({
+      commit_id: one.commit.id,
+      records: one.records,
+      example_id: one.exampleId,
+    })),
+  };
+}

@@ -1,0 +1,18 @@
+import { reservedColumns } from '../../store/arrow.js';
+import { segmentFiles, type Snapshot } from '../../store/store.js';
+import type { RowRef } from '../plan/executor.js';
+import { materialise, openSegments } from './materialise.js';
+
+/** `_id` and `_commit` of rows, deleted ones too. */
+export function reservedCells(
+  snapshot: Snapshot,
+  rows: readonly RowRef[],
+): readonly (readonly (string | null)[])[] {
+  const projection = reservedColumns.map((column) => ({ column, isStored: true }));
+  const source = openSegments(segmentFiles(snapshot));
+  try {
+    return materialise(source, rows, projection, 'cells');
+  } finally {
+    source.close();
+  }
+}

@@ -1,0 +1,157 @@
+import type { Catalog } from '../../../engine/catalog/catalog.js';
+import type { CommitRow } from '../../../engine/catalog/commits.js';
+import type { Publication } from '../../../engine/catalog/publish.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
+import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { appendableSnapshot } from '../visible-data.js';
+
+/** How strictly later commits stand in the way of a rollback. */
+export const rollbackModes = ['records', 'strict'] as const;
+/**
+ * `records`: later commits do that changed the same records. `strict`: all later commits do that changed records, other than by adding
+ * some (contract 16).
+ */
+export type RollbackMode = (typeof rollbackModes)[number];
+
+/** Whether a commit can be taken back. */
+export interface RollbackCheck {
+  /** Why it cannot, or what would happen. */
+  readonly detail: string;
+  readonly isBlocked: boolean;
+  readonly blocking: readonly BlockingCommit[];
+}
+
+/** A commit that stands in the way. */
+export interface BlockingCommit {
+  readonly commit: CommitRow;
+  /** Number of records that both commits changed, and the `_id` of one of them; null where the mode does not ask for them. */
+  readonly records: number | null;
+  readonly exampleId: string | null;
+}
+
+/** What rollbacks need of the server. */
+export interface RollbackContext {
+  readonly catalog: Catalog;
+  readonly store: Store;
+}
+
+/** A rollback that has been computed, with what stands in its way. */
+interface Prepared {
+  readonly check: RollbackCheck;
+  readonly snapshot: Snapshot;
+  /** Undefined if it is blocked before anything had to be computed. */
+  readonly rollback?: Rollback;
+}
+
+/** Tells whether a commit can be taken back. */
+export async function checkRollback(
+  context: RollbackContext,
+  commit: CommitRow,
+  mode: RollbackMode,
+): Promise<RollbackCheck> {
+  return (await prepare(context, commit, mode)).check;
+}
+
+/**
+ * Takes a commit back by a commit of its own: the records that it added go, and those that it removed come back. Returns the new commit,
+ * or, if it is blocked, what stands in the way.
+ */
+export async function rollBack(
+  context: RollbackContext,
+  commit: CommitRow,
+  mode: RollbackMode,
+  userId: number,
+): Promise<CommitRow | RollbackCheck> {
+  const { catalog, store } = context;
+  const { datasetId } = commit;
+  return withDatasetLock(datasetId, async () => {
+    const { check, snapshot, rollback } = await prepare(context, commit, mode);
+    if (check.isBlocked || rollback === undefined) return check;
+    const { base, remove, update, removed, restored } = rollback;
+    const gone = new Set(remove);
+    const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gone.has(path) ? bytes : 0), 0); // prettier-ignore
+    const publication: Publication = {
+      datasetId,
+      importId: 0,
+      taskId: 0,
+      reverted: { commitId: commit.id, userId },
+      commitId: await catalog.nextId(),
+      logVersion: base + 1,
+      mode: 'rollback',
+      title: `Rollback of ${commit.title}`,
+      recordsModified: removed + restored,
+      recordsTotal: snapshot.rows - removed + restored,
+      bytesTotal: snapshot.bytes - freed,
+      size: 0,
+      genomeBuild: null,
+      columns: snapshot.columns,
+      newFields: [],
+      metadata: {},
+      time: Date.now(),
+    };
+    const { columns } = snapshot;
+    const change = { columns, add: [], remove, update, info: { publication }, base };
+    const { version } = await store.commit(datasetId, change, '');
+    // The rollback is durable now: after a crash, reconciliation replays it from the log.
+    crashpoint('rollback.before-catalog');
+    await catalog.publish({ ...publication, logVersion: version });
+    crashpoint('rollback.after-catalog');
+    const row = await catalog.commits.get(publication.commitId);
+    if (row === undefined) throw notFound();
+    return row;
+  });
+}
+
+async function prepare(
+  { catalog, store }: RollbackContext,
+  commit: CommitRow,
+  mode: RollbackMode,
+): Promise<Prepared> {
+  const { datasetId, logVersion } = commit;
+  const snapshot = await appendableSnapshot(catalog, store, datasetId);
+  const blocked = (detail: string, blocking: readonly BlockingCommit[] = []): Prepared => ({
+    check: { detail, isBlocked: true, blocking },
+    snapshot,
+  });
+  const named = (row: CommitRow): BlockingCommit => ({ commit: row, records: null, exampleId: null }); // prettier-ignore
+  if (commit.status !== 'completed')
+    return blocked(`The commit is ${commit.status}; only a completed commit can be rolled back.`);
+  if (commit.mode === 'rollback')
+    return blocked(
+      'The commit is a rollback, which cannot be rolled back: import the records again, or delete them, instead.',
+    );
+  const earlier = await catalog.commits.rollbackOf(commit.id);
+  if (earlier !== undefined)
+    return blocked(`The commit has been rolled back already, by commit ${earlier.id}.`, [named(earlier)]); // prettier-ignore
+  if (mode === 'strict') {
+    const later = await catalog.commits.changesAfter(datasetId, logVersion);
+    if (later.length > 0) return blocked(`${countOf(later.length)} changed records of the dataset later: roll them back first, the newest first.`, later.map(named)); // prettier-ignore
+  }
+  const rollback = await store.rollback(datasetId, logVersion);
+  if (rollback.lost > 0)
+    return blocked(
+      `${rollback.lost} of its records were deleted so long ago that their space was freed; they cannot come back.`,
+    );
+  if (rollback.blockers.length > 0) {
+    const blocking: BlockingCommit[] = [];
+    for (const { version, records, example } of rollback.blockers) {
+      const row = await catalog.commits.atVersion(datasetId, version);
+      if (row === undefined) continue;
+      const segment = snapshot.segments.findIndex(({ path }) => path === example.path);
+      const [cells] = reservedCells(snapshot, [[segment, example.row]]);
+      blocking.push({ commit: row, records, exampleId: cells?.[0] ?? null });
+    }
+    const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
+    return blocked(detail, blocking);
+  }
+  const { removed, restored } = rollback;
+  const detail = `Rolling the commit back removes ${removed} records and restores ${restored}.`;
+  return { check: { detail, isBlocked: false, blocking: [] }, snapshot, rollback };
+}
+
+function countOf(commits: number): string {
+  return commits === 1 ? '1 commit' : `${commits} commits`;
+}
