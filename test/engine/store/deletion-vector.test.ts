@@ -1,16 +1,91 @@
 import { describe, expect, test } from '@jest/globals';
-import { deletedRows, deletionVector, rowsOfRecords } from '../../../engine/store/deletion-vector.js';
+import {
+  deletedRows,
+  deletionVector,
+  rowsOfRecords,
+} from '../../../engine/store/deletion-vector.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+
+/** Sets of rows of every form: lists, bitmaps, runs, several containers of different forms. */
+function randomRows(next: () => number): Int32Array {
+  const rows: number[] = [];
+  for (let key = 0; key < 4; key++) {
+    const form = next();
+    if (form < 0.2) continue;
+    const first = key << 16;
+    const share = form < 0.5 ? next() / 20 : next();
+    for (let row = first; row < first + 65_536;) {
+      if (form > 0.75) {
+        const end = row + Math.ceil(next() * 5_000);
+        for (; row < Math.min(end, first + 65_536); row++)
+          if (form > 0.9 || end % 2) rows.push(row);
+      } else if (next() < share) rows.push(row++);
+      else row++;
+    }
+  }
+  return Int32Array.from(rows.length === 0 ? [0] : rows);
+}
 
 describe('a deletion vector', () => {
-  // Source: the Delta protocol, "Deletion Vectors", its example of an inline vector (delta-io/delta, PROTOCOL.md, Apache 2.0).
-  const example = {
-    encoded: 'wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L',
-    bytes: 40,
-    rows: 6,
-  };
+  // What the 32-bit bitmap of rows 3, 4, 7, 11, 18 and 29 looks like: the example of an inline vector in the Delta protocol
+  // (delta-io/delta, PROTOCOL.md, "Deletion Vectors", Apache 2.0), without what stands before the bitmap, which there has an older form.
+  const example = '3a300000010000000000050010000000030004000700' + '0b0012001d00';
 
-  test('of the protocol is read, and written alike', () => {
-    expect([...deletedRows(example)]).toEqual([3, 4, 7, 11, 18, 29]);
-    expect(deletionVector(Int32Array.of(3, 4, 7, 11, 18, 29))).toEqual(example);
+  test('holds a Roaring bitmap in the portable format, in Z85', () => {
+    const { encoded, bytes, rows } = deletionVector(Int32Array.of(3, 4, 7, 11, 18, 29));
+    const decoded = z85(encoded).subarray(0, bytes);
+    expect(decoded.subarray(0, 16).toString('hex')).toBe(
+      'd1d33964' + '0100000000000000' + '00000000',
+    );
+    expect(decoded.subarray(16).toString('hex')).toBe(example);
+    expect(rows).toBe(6);
+    // The test vector of ZeroMQ RFC 32.
+    expect(z85('HelloWorld').toString('hex')).toBe('864fd26fb559f75b');
+  });
+
+  test(`gives back the rows that it was made of (STRANDLAKE_SEED=${seed})`, () => {
+    const next = random(seed);
+    for (let i = 0; i < 40; i++) {
+      const rows = randomRows(next);
+      const { encoded, bytes, rows: count } = deletionVector(rows);
+      // A copy, so that the rows are read from the text.
+      expect(deletedRows({ encoded, bytes, rows: count })).toEqual(rows);
+      const gone = new Set(rows);
+      const live = Array.from({ length: 262_144 }, (_, row) => row).filter((row) => !gone.has(row));
+      const from = Math.floor(next() * live.length);
+      const some = rowsOfRecords(
+        { encoded, bytes, rows: count },
+        from,
+        Math.min(live.length, from + 50),
+      );
+      expect([...some]).toEqual(live.slice(from, from + 50));
+    }
+  });
+
+  test.each([
+    ['another number of rows', { rows: 7 }],
+    ['fewer bytes', { bytes: 20 }],
+    ['no bytes', { bytes: 0 }],
+    ['a foreign character', { encoded: '~~~~~' }],
+    ['another text', { encoded: 'HelloWorld' }],
+  ])('with %s is damaged', (_, change) => {
+    const vector = { ...deletionVector(Int32Array.of(3, 4, 7)), ...change };
+    expect(() => deletedRows(vector)).toThrow(/^a deletion vector /);
   });
 });
+
+/** A decoder of Z85 of its own. */
+function z85(text: string): Buffer {
+  const alphabet =
+    '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
+  const out = Buffer.alloc((text.length / 5) * 4);
+  for (let at = 0; at < text.length; at += 5) {
+    const value = [...text.slice(at, at + 5)].reduce(
+      (sum, one) => sum * 85n + BigInt(alphabet.indexOf(one)),
+      0n,
+    );
+    out.writeUInt32BE(Number(value), (at / 5) * 4);
+  }
+  return out;
+}

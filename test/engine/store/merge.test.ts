@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
+import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
 import { writeSegment } from './write-segment.js';
@@ -76,6 +77,10 @@ describe('merging', () => {
       const next = random(seed + round);
       const wide = randomColumns(next, 6, 3);
       const count = 2 + Math.floor(next() * 4);
+      const dropsDeleted = next() < 0.7;
+      const share = next() < 0.5 ? 0 : next();
+      /** The rows of the merged segment that are deleted. */
+      const kept: number[] = [];
       const sources: { file: string; segment: Segment }[] = [];
       const expected: Value[][] = wide.map(() => []);
       const ids: Value[] = [];
@@ -86,18 +91,27 @@ describe('merging', () => {
           const style = randomStyle(next);
           return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
         });
-        const source = await written(own, values, i + 1);
-        sources.push(source);
-        ids.push(...((await readWithDuckdb([source.file], '_id')).columns[0] ?? []));
+        const { file, segment } = await written(own, values, i + 1);
+        // The first row of the first segment stays, since a merged segment has rows.
+        const gone = [...Array(rows).keys()].filter((row) => next() < share && i + row > 0);
+        const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
+        sources.push({ file, segment: { ...segment, ...(deletion && { deletion }) } });
+        const left = new Set(gone);
+        const isLeft = (row: number): boolean => !dropsDeleted || !left.has(row);
+        if (!dropsDeleted) kept.push(...gone.map((row) => ids.length + row));
+        const stored = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
+        ids.push(...stored.filter((_, row) => isLeft(row)));
         for (const [at, one] of wide.entries()) {
           const found = own.findIndex(({ name }) => name === one.name);
           for (let row = 0; row < rows; row++) {
+            if (!isLeft(row)) continue;
             expected[at]!.push(found < 0 ? null : widened(one, values[found]![row]!));
           }
         }
       }
       const file = join(folder, `${files++}.parquet`);
-      const merged = await mergeSegments(sources, wide, file);
+      const merged = await mergeSegments(sources, wide, file, dropsDeleted);
+      expect(merged.deletion ? [...deletedRows(merged.deletion)] : []).toEqual(kept);
       const present = presentColumns(
         wide,
         sources.map(({ segment }) => segment.columns),

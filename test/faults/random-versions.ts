@@ -1,0 +1,182 @@
+import { expect } from '@jest/globals';
+import type { Lab } from '../api/lab.js';
+import { idOf } from '../api/server.js';
+import { random, type Random } from '../random.js';
+
+/** A record of the model, in insertion order with the others. */
+interface ModelRecord {
+  readonly id: string;
+  readonly word: string;
+  readonly n: number;
+  /** Number of the commit that added it, and of the one that deleted it. */
+  readonly addedBy: number;
+  deletedBy: number | undefined;
+  /** The commit that added it was rolled back. */
+  isGone: boolean;
+}
+
+interface ModelCommit {
+  readonly id: number;
+  readonly mode: 'append' | 'delete' | 'rollback';
+  isRolledBack: boolean;
+}
+
+/** How often each thing has happened, so that a test can tell that all did. */
+export interface Happened {
+  appends: number;
+  deletes: number;
+  rollbacks: number;
+  blocked: number;
+  refused: number;
+  merges: number;
+}
+
+const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
+
+/**
+ * Makes random commits to a new dataset, and rolls random ones back, and compares each version with a plain list of records: ids in their
+ * order, pages, filters, facets, words and counts.
+ */
+export async function randomVersions(
+  lab: Lab,
+  seed: number,
+  steps: number,
+  happened: Happened,
+): Promise<void> {
+  const next = random(seed);
+  const datasetId = await lab.newDataset();
+  const history = new History(lab, datasetId, next, happened);
+  for (let step = 0; step < steps; step++) {
+    const what = next();
+    if (what < 0.4) await history.append();
+    else if (what < 0.65) await history.delete();
+    else await history.rollBack();
+    if (next() < 0.1) await lab.server.scheduler.compacted();
+    await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
+  }
+  for await (const { info } of lab.server.store.history(datasetId, 0))
+    if (info['compaction'] !== undefined) happened.merges++;
+}
+
+class History {
+  readonly #lab: Lab;
+  readonly #datasetId: number;
+  readonly #next: Random;
+  readonly #happened: Happened;
+  readonly #records: ModelRecord[] = [];
+  readonly #commits: ModelCommit[] = [];
+  #made = 0;
+
+  constructor(lab: Lab, datasetId: number, next: Random, happened: Happened) {
+    this.#lab = lab;
+    this.#datasetId = datasetId;
+    this.#next = next;
+    this.#happened = happened;
+  }
+
+  get #live(): readonly ModelRecord[] {
+    return this.#records.filter((one) => one.deletedBy === undefined && !one.isGone);
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  async append(): Promise<void> {
+    const made = Array.from({ length: 1 + this.#below(30) }, () => ({
+      n: this.#made++,
+      word: Array.from({ length: 1 + this.#below(3) }, () => words[this.#below(words.length)]).join(' '), // prettier-ignore
+    }));
+    const number = await this.#import({ records: made }, 'append');
+    const all = await this.#results({ limit: 10_000, ordering: 'n' });
+    const ids = new Map(all.map(({ _id, n }) => [n, _id]));
+    for (const one of made)
+      this.#records.push({ ...one, id: ids.get(one.n)!, addedBy: number, deletedBy: undefined, isGone: false }); // prettier-ignore
+    this.#happened.appends++;
+  }
+
+  async delete(): Promise<void> {
+    const share = this.#next() ** 2;
+    const chosen = this.#live.filter(() => this.#next() < share);
+    const others = this.#records.filter((one) => one.deletedBy !== undefined).slice(0, 2);
+    const records = [...chosen, ...others, { id: 'nobody' }].map(({ id }) => ({ _id: id, n: 'x' }));
+    const number = await this.#import({ records, commit_mode: 'delete' }, 'delete');
+    for (const one of chosen) one.deletedBy = number;
+    this.#happened.deletes++;
+  }
+
+  async rollBack(): Promise<void> {
+    if (this.#commits.length === 0) return;
+    const number = this.#below(this.#commits.length);
+    const commit = this.#commits[number]!;
+    const path = `/v2/dataset_commits/${commit.id}/rollback`;
+    const check = await this.#lab.ann.get(path);
+    const added = this.#records.filter((one) => one.addedBy === number && !one.isGone);
+    const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
+    const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
+    const isBlocked = isRefused || inTheWay.size > 0;
+    expect([number, check.status, check.json['is_blocked']]).toEqual([number, 200, isBlocked]);
+    const done = await this.#lab.ann.post(path, {});
+    expect(done.status).toBe(isBlocked ? 400 : 201);
+    if (isBlocked) {
+      expect(done.json).toEqual(check.json);
+      const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
+      if (!isRefused)
+        expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => this.#commits[one]!.id)); // prettier-ignore
+      this.#happened[isRefused ? 'refused' : 'blocked']++;
+      return;
+    }
+    let changed = 0;
+    for (const one of this.#records) {
+      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + 1];
+      if (one.deletedBy === number) [one.deletedBy, changed] = [undefined, changed + 1];
+    }
+    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changed, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
+    commit.isRolledBack = true;
+    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false });
+    this.#happened.rollbacks++;
+  }
+
+  /** Compares the newest version with the model. */
+  async compare(where: string): Promise<void> {
+    const live = this.#live;
+    const all = await this.#results({ limit: 10_000 });
+    expect([where, all.map(({ _id }) => _id)]).toEqual([where, live.map(({ id }) => id)]);
+    const least = this.#below(this.#made + 1);
+    const word = words[this.#below(words.length)]!;
+    const offset = this.#below(live.length + 1);
+    const has = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
+    const matching = live.filter((one) => one.n >= least);
+    const page = await this.#ask({ filters: [['n__gte', least]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
+    expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matching.slice(offset, offset + 7).map(({ n }) => n), matching.length]); // prettier-ignore
+    const counts = Object.entries(Object.groupBy(matching, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
+    if (this.#made > 0)
+      expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
+    const found = await this.#ask({ query: word, limit: 0 });
+    expect([where, found.total]).toEqual([where, live.filter(has).length]);
+  }
+
+  async #import(body: object, mode: 'append' | 'delete'): Promise<number> {
+    const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
+    const commits = answer.json['dataset_commits'] as { id: number }[];
+    expect([answer.status, answer.json['status'], answer.json['error_message'], commits.length]).toEqual([201, 'completed', null, 1]); // prettier-ignore
+    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false }) - 1;
+  }
+
+  async #results(body: object): Promise<Page['results']> {
+    return (await this.#ask(body)).results;
+  }
+
+  async #ask(body: object): Promise<Page> {
+    const answer = await this.#lab.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
+    if (this.#made === 0 && answer.status === 400) return { results: [], total: 0 }; // there is no field yet
+    expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
+    return answer.json as unknown as Page;
+  }
+}
+
+interface Page {
+  readonly results: readonly { readonly _id: string; readonly n: number }[];
+  readonly total: number;
+  readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;
+}
