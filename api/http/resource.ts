@@ -14,6 +14,8 @@ export interface ResourceField<Row, Context> {
   readonly example: unknown;
   /** Whether a create request may or must have the key; when absent, it has no effect there. */
   readonly create?: 'required' | 'optional';
+  /** Its type in create requests, if answers show another. */
+  readonly createType?: ValueType;
   /** Whether a request may change it. */
   readonly update?: boolean;
   /** The resource's own code reads and checks it, because that needs the catalogue; `update`: only in a request that changes. */
@@ -96,7 +98,10 @@ export function declareResource<Row extends object, Context = object, Values = P
   const createSchema = bodySchema(
     `${name}Create`,
     `The body of a request that creates: ${description}`,
-    properties(created, ({ create }) => ({ required: create === 'required' })),
+    properties(created, ({ create, createType, type }) => ({
+      required: create === 'required',
+      type: createType ?? type,
+    })),
     examples.create,
   );
   const updateSchema = bodySchema(

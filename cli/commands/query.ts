@@ -14,10 +14,11 @@ const queryOptions = {
   query: { type: 'string' },
   fields: { type: 'string' },
   limit: { type: 'string' },
+  'as-of': { type: 'string' },
 } as const;
 
 const conditions =
-  "[--filters '<JSON>'] [--query '<query string>'] [--fields a,b] [--limit <number>]";
+  "[--filters '<JSON>'] [--query '<query string>'] [--fields a,b] [--limit <number>] [--as-of <commit or time>]";
 const pageRecords = 10_000;
 
 /** `strandlake query`: prints records, a line of JSON each. */
@@ -105,12 +106,14 @@ function requestOf(values: {
   readonly filters?: string | undefined;
   readonly query?: string | undefined;
   readonly fields?: string | undefined;
+  readonly 'as-of'?: string | undefined;
 }): Answer {
-  const { filters, query: text, fields } = values;
+  const { filters, query: text, fields, 'as-of': asOf } = values;
   return {
     ...(filters !== undefined && { filters: jsonOf(filters) }),
     ...(text !== undefined && { query: text }),
     ...(fields !== undefined && { fields: fields.split(',') }),
+    ...(asOf !== undefined && { as_of: asOf }),
   };
 }
 

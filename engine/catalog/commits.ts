@@ -2,7 +2,7 @@ import type { Database } from './database.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
 import type { Listed, Page } from './list-page.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
 
 export type CommitMode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
@@ -14,10 +14,21 @@ export interface CommitRow extends JobRow {
   readonly parentJobId: number;
   readonly recordsTotal: number; // of the dataset after it
   readonly recordsModified: number;
+  readonly recordsAdded: number;
+  readonly recordsChanged: number;
+  readonly recordsRemoved: number;
   readonly fields: readonly { readonly name: string; readonly is_new: boolean }[];
   readonly size: number;
   readonly logVersion: number;
   readonly genomeBuild: string | null;
+}
+
+/** The version of a dataset that `as_of` names, in the form of answers. */
+export interface AsOf {
+  /** Null before the first commit. */
+  readonly commit_id: number | null;
+  /** Its version in the log; -1 before the first commit. */
+  readonly version: number;
 }
 
 export const commits = table<CommitRow>(
@@ -31,6 +42,9 @@ export const commits = table<CommitRow>(
     parentJobId: 'plain',
     recordsTotal: 'plain',
     recordsModified: 'plain',
+    recordsAdded: 'plain',
+    recordsChanged: 'plain',
+    recordsRemoved: 'plain',
     fields: 'json',
     size: 'plain',
     logVersion: 'plain',
@@ -52,6 +66,8 @@ export interface CommitTable {
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
+  /** The last commit of the dataset, in the order of its versions, that had completed at a time; undefined before the first. */
+  lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
   delete(id: number): Promise<void>;
 }
 
@@ -86,6 +102,19 @@ export function commitTable(db: Database): CommitTable {
         ORDER BY log_version`);
       return rows.map((row) => commits.parse(row));
     },
+    lastAt: async (datasetId, time) => {
+      let below = Number.MAX_SAFE_INTEGER;
+      for (;;) {
+        // No commit completes before it is created; those that completed after `time` all the same are passed over.
+        const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
+          WHERE dataset_id = ${datasetId} AND status = 'completed' AND created_at <= ${time}
+            AND log_version < ${below} ORDER BY log_version DESC LIMIT 10`);
+        const page = rows.map((row) => commits.parse(row));
+        const found = page.find((row) => completedAt(row) <= time);
+        if (found !== undefined || page.length === 0) return found;
+        below = page.at(-1)!.logVersion;
+      }
+    },
     delete: async (id) => {
       await db.atomic(async (tx) => {
         await tx.run(sql`DELETE FROM commits WHERE id = ${id}`);
@@ -93,4 +122,8 @@ export function commitTable(db: Database): CommitTable {
       });
     },
   };
+}
+
+function completedAt({ timestamps }: CommitRow): Millis {
+  return timestamps.findLast(([, to]) => to === 'completed')?.[2] ?? Infinity;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/types.js';
+import type { AsOf } from './commits.js';
 import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
@@ -24,6 +25,8 @@ export interface ExportRow extends JobRow {
   readonly bytes: number | null;
   /** The log version that was exported. */
   readonly logVersion: number | null;
+  /** The version that the request names; null: the newest when the export runs. */
+  readonly asOf: AsOf | null;
   readonly expiresAt: Millis | null;
 }
 
@@ -43,6 +46,7 @@ const exports = table<ExportRow>(
     filename: 'plain',
     bytes: 'plain',
     logVersion: 'plain',
+    asOf: 'json',
     expiresAt: 'plain',
   },
   {},
@@ -62,6 +66,7 @@ export interface NewExport {
   readonly sendEmailOnCompletion?: boolean;
   readonly priority?: number;
   readonly documentsCount?: number | null;
+  readonly asOf?: AsOf | null;
   readonly metadata?: JsonObject;
   readonly taskDescription?: string;
 }
@@ -133,6 +138,7 @@ export function exportTable(db: Database): ExportTable {
           filename: null,
           bytes: null,
           logVersion: null,
+          asOf: job.asOf ?? null,
           expiresAt: null,
         };
         await tx.run(exports.insert(row));

@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
   backgroundTaskSchema,
+  commitCountSchema,
   declaredFieldSchema,
   dryRunSchema,
   firstSchema,
@@ -27,6 +28,7 @@ export const migrations: readonly Migration[] = [
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
   { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
   { version: 7, name: 'declared fields', statements: declaredFieldSchema },
+  { version: 8, name: 'counts of commits, versions of exports', statements: commitCountSchema },
 ];
 
 /**

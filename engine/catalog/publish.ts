@@ -25,6 +25,12 @@ export interface Publication {
   readonly reverted?: { readonly commitId: number; readonly userId: number };
   readonly title: string;
   readonly recordsModified: number;
+  /** Numbers of records; absent from an append, which only adds. */
+  readonly changes?: {
+    readonly added: number;
+    readonly changed: number;
+    readonly removed: number;
+  };
   readonly recordsTotal: number;
   readonly bytesTotal: number;
   readonly size: number;
@@ -208,6 +214,9 @@ async function publishCommit(
     parentJobId: reverted?.commitId ?? publication.importId,
     recordsTotal: publication.recordsTotal,
     recordsModified: publication.recordsModified,
+    recordsAdded: publication.changes?.added ?? publication.recordsModified,
+    recordsChanged: publication.changes?.changed ?? 0,
+    recordsRemoved: publication.changes?.removed ?? 0,
     fields: fieldsOfColumns(publication.columns).map(({ name }) => ({
       name,
       is_new: added.has(name),

@@ -310,6 +310,15 @@ export const savedResourceSchema: readonly string[] = [
   `CREATE INDEX beacons_dataset ON beacons (dataset_id)`,
 ];
 
+/** Adds what commits did to records, and the versions of exports that name one. */
+export const commitCountSchema: readonly string[] = [
+  `ALTER TABLE commits ADD COLUMN records_added BIGINT NOT NULL DEFAULT 0`,
+  `ALTER TABLE commits ADD COLUMN records_changed BIGINT NOT NULL DEFAULT 0`,
+  `ALTER TABLE commits ADD COLUMN records_removed BIGINT NOT NULL DEFAULT 0`,
+  `UPDATE commits SET records_added = records_modified WHERE mode = 'append'`,
+  `ALTER TABLE exports ADD COLUMN as_of TEXT`,
+];
+
 /** Adds whether the type of a field was declared, rather than found in data: only then values do not widen it. */
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,

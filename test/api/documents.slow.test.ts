@@ -281,6 +281,8 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
   };
   const kind = kinds[String(answer['class_name'])];
   if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
+  const [newest] = (answer['data'] ?? []) as readonly Readonly<Record<string, unknown>>[];
+  if (newest?.['class_name'] === 'DatasetCommit') remember(newest, known);
   if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
   if (answer['cursor']) known.set('cursor', String(answer['cursor']));
 }

@@ -43,16 +43,16 @@ export const importKeys =
   source object_id logical_object source_object manifest commit_mode target_fields entity_params reader_params
   validation_params annotator_params include_errors genome_build priority dry_run import_messages metadata tags dataset_commits
   timestamps user user_id created_at updated_at`);
-/** Contract 11.1. */
+/** Contract 11.1, and `as_of`, which is ours. */
 export const exportKeys =
-  words(`class_name id task_id url status format dataset dataset_id vault_id documents_count params
+  words(`class_name id task_id url status format dataset dataset_id vault_id documents_count params as_of
   target_fields annotator_params target_full_path target_object_id send_email_on_completion priority error_message metadata
   timestamps user user_id created_at updated_at expires_at download_url`);
-/** Contract 16. */
+/** Contract 16, and the counts of records added, changed and removed, which are ours. */
 export const commitKeys =
   words(`class_name id task_id url title description status mode dataset dataset_id vault_id
   parent_job_model parent_job_id parent_commit_id parent_commit_job_id rollback_commit_id rollback_commit_job_id
-  records_total records_modified fields size md5 genome_build error_message metadata tags timestamps user user_id created_at
+  records_total records_modified records_added records_changed records_removed fields size md5 genome_build error_message metadata tags timestamps user user_id created_at
   updated_at`);
 /** Contract 15.1. */
 export const taskKeys =

@@ -156,6 +156,13 @@ describe('datasets', () => {
     const { lines } = await run('tasks', '--status', 'completed', '--limit', '3');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatchObject({ status: 'completed', type: 'Dataset Export' });
+    const commits = (await ann.get(`/v2/datasets/${String(id)}/commits`)).json['data'] as { id: number }[]; // prettier-ignore
+    const first = ['--as-of', String(commits.at(-1)?.id)];
+    const before = await run('query', String(id), '--fields', 'n', '--limit', '100000', ...first);
+    expect(before.lines.map(({ n }) => n)).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    expect(await run('export', String(id), '--out', out, ...first)).toMatchObject({
+      lines: [{ file: out, records: 300 }],
+    });
   });
 
   test('a file that cannot be imported is named, and the others are imported', async () => {

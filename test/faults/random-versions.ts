@@ -19,6 +19,8 @@ interface ModelCommit {
   readonly id: number;
   readonly mode: 'append' | 'delete' | 'rollback';
   isRolledBack: boolean;
+  /** The ids of the records after it. */
+  readonly after: string[];
 }
 
 /** How often each thing has happened, so that a test can tell that all did. */
@@ -54,6 +56,7 @@ export async function randomVersions(
     if (next() < 0.1) await lab.server.scheduler.compacted();
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
+  await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
 }
@@ -133,13 +136,14 @@ class History {
     }
     expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changed, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
     commit.isRolledBack = true;
-    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false });
+    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, after: [] });
     this.#happened.rollbacks++;
   }
 
   /** Compares the newest version with the model. */
   async compare(where: string): Promise<void> {
     const live = this.#live;
+    this.#commits.at(-1)?.after.splice(0, Infinity, ...live.map(({ id }) => id));
     const all = await this.#results({ limit: 10_000 });
     expect([where, all.map(({ _id }) => _id)]).toEqual([where, live.map(({ id }) => id)]);
     const least = this.#below(this.#made + 1);
@@ -156,11 +160,20 @@ class History {
     expect([where, found.total]).toEqual([where, live.filter(has).length]);
   }
 
+  /** Compares each earlier version, as of its commit, with what the model had then. */
+  async compareEarlier(where: string): Promise<void> {
+    for (const { id, after } of this.#commits) {
+      const body = { limit: 10_000, as_of: id };
+      const found = (await this.#results(body)).map(({ _id }) => _id);
+      expect([where, id, found]).toEqual([where, id, after]);
+    }
+  }
+
   async #import(body: object, mode: 'append' | 'delete'): Promise<number> {
     const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
     const commits = answer.json['dataset_commits'] as { id: number }[];
     expect([answer.status, answer.json['status'], answer.json['error_message'], commits.length]).toEqual([201, 'completed', null, 1]); // prettier-ignore
-    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false }) - 1;
+    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false, after: [] }) - 1;
   }
 
   async #results(body: object): Promise<Page['results']> {

@@ -80,6 +80,9 @@ export const commit = declareResource<CommitRow, CommitContext>({
       example: 1204,
     },
     records_modified: { type: integer, example: 1204 },
+    records_added: { type: integer, example: 1204 },
+    records_changed: { type: integer, example: 0 },
+    records_removed: { type: integer, example: 0 },
     fields: {
       type: newFields,
       description: 'The fields of its records.',

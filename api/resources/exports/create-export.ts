@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { viewerOf, permissionOn } from '../../../engine/catalog/access.js';
+import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
@@ -10,6 +11,7 @@ import type { Form } from '../../http/form.js';
 import { annotatorParams } from '../imports/import-params.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
+import { asOfText, resolveAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -28,12 +30,13 @@ export async function createExport(
       : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
   const format = readFormat(form);
   const params = dataset && readParams(form, await catalog.fields.all(dataset.id));
+  const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
   rejectAnnotation(form);
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
-  const total = await countRecords(context, dataset, params);
+  const total = await countRecords(context, dataset, params, asOf?.version);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({
     ...options,
@@ -44,6 +47,7 @@ export async function createExport(
     format,
     params,
     documentsCount: Math.min(total, limit),
+    ...(asOf && { asOf }),
   });
   context.scheduler.wake();
   return row;
@@ -69,6 +73,26 @@ function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undef
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);
+  }
+}
+
+/** The version that `as_of` names, in the body or in `params`; later commits do not change it. */
+async function readAsOf(
+  { catalog }: AppContext,
+  form: Form,
+  datasetId: number,
+  params: JsonObject,
+): Promise<AsOf | undefined> {
+  const [above, inside] = [form.raw('as_of'), params['as_of']];
+  if (asOfText(above) !== '' && asOfText(inside) !== '' && asOfText(above) !== asOfText(inside))
+    return form.fail('as_of', 'params.as_of is another one: send as_of once.');
+  try {
+    return await resolveAsOf(catalog, datasetId, asOfText(above) === '' ? inside : above);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.fields === undefined) throw error;
+    if (asOfText(above) === '') return form.fail('params', error.fields);
+    form.absorb(error);
+    return undefined;
   }
 }
 

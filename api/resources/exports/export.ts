@@ -15,6 +15,7 @@ import {
 } from '../../http/schema.js';
 import { exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { annotatorParams } from '../imports/import-params.js';
+import { asOfKey } from '../records/as-of.js';
 import { jobFields, priority, type JobContext } from '../tasks/job.js';
 
 const formatList = exportFormats
@@ -52,6 +53,15 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       description: 'The query; its limit may be 1 to 1,000,000.',
       example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
       create: 'optional',
+    },
+    as_of: {
+      type: nullable(reference('AsOf')),
+      lookup: true,
+      description:
+        'The version of the dataset that the request names, fixed when the export is created; null without one. Requests have a commit id or a time here, or in params.',
+      example: null,
+      create: 'optional',
+      createType: asOfKey.type,
     },
     target_fields: {
       type: jsonObjects,

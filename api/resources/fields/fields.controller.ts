@@ -132,7 +132,8 @@ export class FieldsController {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
     if (!dataset) throw notFound();
     const signal = abortOnDisconnect(request, reply);
-    return fieldFacets(this.context, dataset, field, facetOptions(query), signal);
+    const options = facetOptions(query);
+    return fieldFacets(this.context, dataset, field, options, value(query, 'as_of'), signal);
   }
 }
 

@@ -3,12 +3,15 @@ import type { Position, CursorProgress } from '../../../engine/query/plan/positi
 import { invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';
+import { asOfText } from './as-of.js';
 
 /** The content of a cursor: where the next page of a query begins. */
 export interface CursorState extends CursorProgress {
   readonly datasetId: number;
   /** The version of the dataset that all pages are read from. */
   readonly version: number;
+  /** The `as_of` of the request for the first page (`asOfText`), and the commit that it named then. */
+  readonly asOf?: { readonly given: string; readonly commitId: number | null };
   /** The hash of the query, from `queryHash`. */
   readonly query: string;
 }
@@ -18,7 +21,7 @@ export type RequestedCursor = null | 'first' | CursorState;
 
 /**
  * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next one. Throws a 400 for a cursor
- * that was altered, and for one of another dataset or query; only `limit`, `facets` and `explain` may change between pages.
+ * that was altered, and for one of another dataset, query or `as_of`; only `limit`, `facets` and `explain` may change between pages.
  */
 export function readCursor(body: unknown, datasetId: number, key: Uint8Array): RequestedCursor {
   const cursor = isObject(body) ? body['cursor'] : undefined;
@@ -36,6 +39,12 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
     throw invalid('cursor', 'This cursor belongs to another dataset.');
   if (state.query !== queryHash(body))
     throw invalid('cursor', 'This cursor belongs to another query; only the limit may change.');
+  const asOf = isObject(body) ? asOfText(body['as_of']) : '';
+  if (asOf !== '' && asOf !== state.asOf?.given)
+    throw invalid(
+      'as_of',
+      'A cursor stays on the version on which it began: leave as_of as it was for the first page, or begin again with "cursor": true.',
+    );
   return state;
 }
 
@@ -47,9 +56,9 @@ export function writeCursor(state: CursorState, key: Uint8Array): string {
   return `${payload}.${signature(payload, key)}`;
 }
 
-/** The hash of the keys of a query that must not change between pages. */
+/** The hash of the keys of a query that must not change between pages, without `as_of`, which the cursor has. */
 export function queryHash(body: unknown): string {
-  const { cursor: _, limit: __, facets: ___, explain: ____, ...query } = isObject(body) ? body : {};
+  const { cursor: _, limit: __, facets: ___, explain: ____, as_of: _____, ...query } = isObject(body) ? body : {}; // prettier-ignore
   return createHash('sha256')
     .update(stringifyJson(withSortedKeys(query)))
     .digest('base64url')

@@ -1,3 +1,4 @@
+import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
@@ -13,8 +14,10 @@ import {
 } from '../../../engine/query/plan/query.js';
 import type { EncodedPage } from '../../../engine/query/results/answer.js';
 import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
+import { asOfText, resolveAsOf } from './as-of.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
+import { isObject } from '../../http/form.js';
 import { requireAvailable } from '../../http/require-resource.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
 
@@ -62,17 +65,40 @@ async function queryPage<R>(
   run: RunQuery<R>,
 ): Promise<AnswerParts<R>> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
-  const { answer, next } = await answerFrom(context, dataset, body, cursor, signal, run);
+  const asOf = await asOfRequested(context, dataset, body, cursor);
+  const { answer, next } = await answerFrom(context, dataset, body, cursor, asOf, signal, run);
+  const name = JSON.stringify(await datasetName(context, dataset));
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return {
     head:
-      `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
+      `{"dataset":${name},"dataset_id":${dataset.id},${member(asOf)}` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},"results":`,
     results: answer.results,
     tail: `${facets}${explain}${cursorPart}}`,
   };
+}
+
+/** The version that a query asks for, which for a later page of a cursor is that of the first; undefined without `as_of`. */
+async function asOfRequested(
+  { catalog }: AppContext,
+  dataset: DatasetRow,
+  body: unknown,
+  cursor: RequestedCursor,
+): Promise<AsOf | undefined> {
+  if (cursor === null || cursor === 'first')
+    return resolveAsOf(catalog, dataset.id, givenAsOf(body));
+  return cursor.asOf && { commit_id: cursor.asOf.commitId, version: cursor.version };
+}
+
+function givenAsOf(body: unknown): unknown {
+  return isObject(body) ? body['as_of'] : undefined;
+}
+
+/** The member `as_of` of an answer, with the comma after it. */
+function member(asOf: AsOf | undefined): string {
+  return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
 /** `runQuery` or `streamQuery`. */
@@ -87,13 +113,17 @@ async function answerFrom<R>(
   dataset: DatasetRow,
   body: unknown,
   cursor: RequestedCursor,
+  asOf: AsOf | undefined,
   signal: AbortSignal,
   run: RunQuery<R>,
 ): Promise<{ readonly answer: QueryAnswer<R>; readonly next: string | null }> {
-  if (cursor === null)
-    return { answer: await onCurrentVersion(context, dataset, body, signal, run), next: null };
+  if (cursor === null) {
+    const version = asOf?.version;
+    return { answer: await onVersion(context, dataset, body, version, signal, run), next: null };
+  }
   const from = cursor === 'first' ? null : cursor;
-  const { snapshot, fields } = await readableData(context, dataset, from?.version);
+  const version = from?.version ?? asOf?.version;
+  const { snapshot, fields } = await readableData(context, dataset, version);
   const parsed = parseQuery(body, fields, await genesForQuery(body));
   if (parsed.limit === 0)
     throw invalid('limit', 'A page with a cursor must have a limit of at least 1.');
@@ -110,6 +140,9 @@ async function answerFrom<R>(
   const state = {
     datasetId: dataset.id,
     version: snapshot.version,
+    ...(asOf && {
+      asOf: { given: from?.asOf?.given ?? asOfText(givenAsOf(body)), commitId: asOf.commit_id },
+    }),
     query: queryHash(body),
     after: answer.position,
     total: answer.total,
@@ -126,15 +159,16 @@ export const pageTypes = {
   'text/csv': 'csv',
 } as const;
 
-/** The page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
+/** The page of a query as an Arrow stream, JSON Lines or CSV, and the version that its `as_of` names. Throws a 400 if the query has facets or `explain`. */
 export async function pageAnswer(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   type: keyof typeof pageTypes,
   signal: AbortSignal,
-): Promise<EncodedPage> {
-  const { snapshot, fields } = await readableData(context, dataset);
+): Promise<{ readonly page: EncodedPage; readonly asOf: AsOf | undefined }> {
+  const asOf = await asOfRequested(context, dataset, body, null);
+  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const request = parseQuery(body, fields, await genesForQuery(body));
   if (request.facets) {
     throw invalid('facets', `Facets are available in the JSON answer only, not in ${type}.`);
@@ -144,20 +178,23 @@ export async function pageAnswer(
       'explain',
       `The explanation is available in the JSON answer only, not in ${type}.`,
     );
-  return unlessDeleted(context, dataset, () =>
+  const page = await unlessDeleted(context, dataset, () =>
     runPage(context.queryEngine, snapshot, fields, request, pageTypes[type], { signal }),
   );
+  return { page, asOf };
 }
 
-/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). */
+/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the `as_of` of the request. */
 export async function lookupAnswer(
   context: AppContext,
   dataset: DatasetRow,
   ids: readonly string[],
+  at: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
   const started = performance.now();
-  const { snapshot, fields } = await readableData(context, dataset);
+  const asOf = await resolveAsOf(context.catalog, dataset.id, at);
+  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await unlessDeleted(context, dataset, () =>
     lookup(context.queryEngine, snapshot, fields, wanted, { signal }),
@@ -165,20 +202,22 @@ export async function lookupAnswer(
   const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
   const took = Math.round(performance.now() - started);
   return new JsonText(
-    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
+    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${member(asOf)}` +
       `"took":${took},"total":${total},"offset":null,"results":${results}}`,
   );
 }
 
-/** The facet of one field over all records (contract 8.4); `total` is the number of distinct values. */
+/** The facet of one field over all records (contract 8.4); `total` is the number of distinct values, `at` the `as_of` of the request. */
 export async function fieldFacets(
   context: AppContext,
   dataset: DatasetRow,
   field: FieldRow,
   options: Readonly<Record<string, unknown>>,
+  at: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const { snapshot, fields } = await readableData(context, dataset);
+  const asOf = await resolveAsOf(context.catalog, dataset.id, at);
+  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
   const distinct = { kind: 'count', field: facet!.field } as const;
@@ -186,18 +225,21 @@ export async function fieldFacets(
     runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal }),
   );
   const [counts, total] = answer.facets;
-  return new JsonText(`{"facets":${counts!},"total":${total!},"took":${answer.took}}`);
+  return new JsonText(
+    `{"facets":${counts!},"total":${total!},${member(asOf)}"took":${answer.took}}`,
+  );
 }
 
-/** The number of records that match a query; its limit and offset are ignored. */
+/** The number of records of a version, by default the latest, that match a query; its limit, offset and `as_of` are ignored. */
 export async function countRecords(
   context: AppContext,
   dataset: DatasetRow,
   query: Readonly<Record<string, unknown>>,
+  version?: number,
 ): Promise<number> {
   const { filters, query: text, entities, genome_build } = query;
   const body = { filters, query: text, entities, genome_build, limit: 0 };
-  return (await runDatasetQuery(context, dataset, body)).total;
+  return (await onVersion(context, dataset, body, version, undefined, runQuery)).total;
 }
 
 /** Runs a query on the current version of a dataset; throws a 400 for an invalid query. */
@@ -207,17 +249,18 @@ export async function runDatasetQuery(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
-  return onCurrentVersion(context, dataset, body, signal, runQuery);
+  return onVersion(context, dataset, body, undefined, signal, runQuery);
 }
 
-async function onCurrentVersion<R>(
+async function onVersion<R>(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
+  version: number | undefined,
   signal: AbortSignal | undefined,
   run: RunQuery<R>,
 ): Promise<QueryAnswer<R>> {
-  const { snapshot, fields } = await readableData(context, dataset);
+  const { snapshot, fields } = await readableData(context, dataset, version);
   const request = parseQuery(body, fields, await genesForQuery(body));
   return unlessDeleted(context, dataset, () =>
     run(context.queryEngine, snapshot, fields, request, { signal }),

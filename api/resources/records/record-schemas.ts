@@ -1,5 +1,6 @@
 import { genomeBuilds } from '../../../engine/core/types.js';
 import { annotatorParams } from '../imports/import-params.js';
+import { asOfKey, asOfSchema, answeredAsOf } from './as-of.js';
 import {
   anything,
   answerSchema,
@@ -72,6 +73,7 @@ const queryKeys: Readonly<Record<string, Property>> = {
     description:
       'true for the first page, then the cursor of the previous answer; all pages are of one version of the dataset.',
   },
+  as_of: asOfKey,
   explain: { type: boolean, description: explainKey },
 };
 
@@ -112,6 +114,7 @@ export const conditions = bodySchema('Conditions', 'Conditions of a query.', {
 const answerKeys = {
   dataset: { type: text, description: 'Name of the dataset.', example: 'variants' },
   dataset_id: { type: id, example: 4812 },
+  as_of: answeredAsOf,
   took: { type: integer, description: 'Milliseconds.', example: 4 },
   total: { type: integer, description: 'Number of matching records.', example: 1 },
 };
@@ -296,6 +299,7 @@ export const batchAnswer = {
 };
 
 export const recordSchemas = [
+  asOfSchema,
   query,
   exportQuery,
   conditions,

@@ -1,4 +1,4 @@
-import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { batchAnswer } from './batch-query.js';
@@ -6,6 +6,8 @@ import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
 import { batchItem } from './record-schemas.js';
 import { recordOperations } from './records.operations.js';
+import { value } from '../../http/list-query.js';
+import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { lookupAnswer, pageAnswer, pageTypes, streamedAnswer } from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
@@ -48,10 +50,13 @@ export class RecordsController {
     const signal = abortOnDisconnect(request, reply);
     const type = requestedPageType(accept);
     if (type === undefined) return streamedAnswer(this.context, dataset, body, signal);
-    const { body: page, total, offset } = await pageAnswer(this.context, dataset, body, type, signal); // prettier-ignore
+    const { page: answer, asOf } = await pageAnswer(this.context, dataset, body, type, signal);
+    const { body: page, total, offset } = answer;
     reply.header('Content-Type', type);
     reply.header('X-Total', String(total));
     if (offset !== null) reply.header('X-Next-Offset', String(offset));
+    if (asOf) reply.header('X-As-Of-Version', String(asOf.version));
+    if (asOf && asOf.commit_id !== null) reply.header('X-As-Of-Commit', String(asOf.commit_id));
     if (!ArrayBuffer.isView(page)) return new ByteStream(page);
     return Buffer.from(page.buffer, page.byteOffset, page.length);
   }
@@ -77,10 +82,11 @@ export class RecordsController {
   lookup(
     @Resource() dataset: DatasetRow,
     @Param('ids') ids: string,
+    @Query() query: QueryParams,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const signal = abortOnDisconnect(request, reply);
-    return lookupAnswer(this.context, dataset, ids.split(','), signal);
+    return lookupAnswer(this.context, dataset, ids.split(','), value(query, 'as_of'), signal);
   }
 }

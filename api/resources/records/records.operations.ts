@@ -1,5 +1,6 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
+import { asOfKey } from './as-of.js';
 import {
   batchAnswer,
   batchItem,
@@ -23,6 +24,7 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     method: 'GET',
     paths: datasetPaths('/data/:ids'),
     summary: 'Returns records by `_id`, in the order of the ids; unknown ids are left out.',
+    query: { as_of: asOfKey.description },
     answer: lookup,
   },
   batch: {

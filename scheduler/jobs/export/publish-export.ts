@@ -21,14 +21,14 @@ import type { PublishContext, Published } from '../job.js';
 import { visibleData } from '../visible-data.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 
-/** Checks the permission on the dataset and parses the query of an export, for the version that the catalogue has. */
+/** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
 export async function prepareExport(
   task: TaskRow,
   { catalog, store }: PublishContext,
 ): Promise<ExportParams> {
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
-  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
+  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
   const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
   const projection = project(snapshot.columns, fields, request);
   const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));

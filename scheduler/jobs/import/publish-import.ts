@@ -80,6 +80,7 @@ async function publishDeletions(
     const publication = {
       ...publicationOf(task, row, result, snapshot, context, unchanged),
       recordsModified: removed,
+      changes: { added: 0, changed: 0, removed },
       recordsTotal: snapshot.rows - removed,
       metadata,
     };

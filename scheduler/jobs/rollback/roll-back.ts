@@ -83,6 +83,7 @@ export async function rollBack(
       mode: 'rollback',
       title: `Rollback of ${commit.title}`,
       recordsModified: removed + restored,
+      changes: { added: restored, changed: 0, removed },
       recordsTotal: snapshot.rows - removed + restored,
       bytesTotal: snapshot.bytes - freed,
       size: 0,

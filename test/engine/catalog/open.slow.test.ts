@@ -288,3 +288,21 @@ test('R8: a catalogue of the first release is migrated', async () => {
   expect(columns.map((row) => row['name'])).toContain('is_dry_run');
   await db.close();
 });
+
+test('R8: of the commits of an earlier release, appends have added what they changed', async () => {
+  const db = new SqliteDatabase(file);
+  await migrate(db, migrations.slice(0, 7));
+  await db.run(sql`PRAGMA foreign_keys = OFF`);
+  for (const [id, mode] of ['append', 'overwrite'].entries()) {
+    await db.run(sql`INSERT INTO commits (id, dataset_id, user_id, status, metadata, timestamps, created_at,
+      updated_at, title, mode, parent_job_model, parent_job_id, records_total, records_modified, fields, size, log_version)
+      VALUES (${id}, 1, 1, 'completed', '{}', '[]', 0, 0, '', ${mode}, '', 1, 9, ${3 + id}, '[]', 0, ${id})`);
+  }
+  await migrate(db);
+  const counts = sql`SELECT records_added, records_changed, records_removed FROM commits ORDER BY id`;
+  expect((await db.all(counts)).map((row) => Object.values(row))).toEqual([
+    [3, 0, 0],
+    [0, 0, 0],
+  ]);
+  await db.close();
+});

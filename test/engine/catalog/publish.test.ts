@@ -142,6 +142,21 @@ test('a publication updates dataset, fields, commit, import and both tasks', asy
   ]);
 });
 
+test('a commit shows how many records its publication added, changed and removed', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  await catalog.tasks.claim();
+  const changes = { added: 2, changed: 3, removed: 4 };
+  const publication = await publicationOf(catalog, task, { recordsModified: 9, changes });
+  await catalog.publish(publication);
+  expect(await catalog.commits.get(publication.commitId)).toMatchObject({
+    recordsModified: 9,
+    recordsAdded: 2,
+    recordsChanged: 3,
+    recordsRemoved: 4,
+  });
+});
+
 test('C2b: applying a publication again changes nothing', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);

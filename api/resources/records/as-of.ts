@@ -1,0 +1,82 @@
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { AsOf } from '../../../engine/catalog/commits.js';
+import { invalid } from '../../../engine/core/errors.js';
+import { isoMicros } from '../../../engine/ingest/iso-date.js';
+import { show } from '../../../engine/query/request/problem.js';
+import { readId } from '../../http/form.js';
+import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
+
+/** The key `as_of` of requests. */
+export const asOfKey = {
+  type: { schema: { type: ['integer', 'string', 'null'] } },
+  description:
+    'Answer from an earlier version of the dataset: the id of one of its commits, or a time (2026-03-02T09:20:41Z), for the last commit that had completed then. A date is its first moment; UTC where no offset is given.',
+} as const;
+
+/** The version that an answer comes from. */
+export const asOfSchema = answerSchema('AsOf', 'The version of a dataset that as_of names.', {
+  commit_id: {
+    type: nullable(integer),
+    description: 'The commit that made it; null before the first one.',
+    example: 5109,
+  },
+  version: {
+    type: integer,
+    description: 'Its number in the log of the dataset; -1 before the first commit.',
+    example: 2,
+  },
+});
+
+/** The key `as_of` of answers. */
+export const answeredAsOf = {
+  type: reference('AsOf'),
+  description: 'Only if the request has as_of: the version that the answer is from.',
+  optional: true,
+} as const;
+
+/**
+ * The version of a dataset that `as_of` of a request names; undefined without one. Throws a 400 for a value that is no commit id and no
+ * time, and for a commit that is not a completed one of this dataset.
+ *
+ * Choice: `as_of` is a commit id or a time. A date alone is its first moment, and a time without an offset is UTC, as in filters;
+ * before the first commit the dataset has no records, though the names of its present fields are valid, and a time to come names the newest
+ * commit. A cursor and an export stay on the commit that was found for their first request.
+ */
+export async function resolveAsOf(
+  { commits }: Pick<Tables, 'commits'>,
+  datasetId: number,
+  value: unknown,
+): Promise<AsOf | undefined> {
+  const text = asOfText(value);
+  if (text === '') return undefined;
+  const id = readId(value);
+  if (id === undefined) {
+    const bytes = Buffer.from(text);
+    const micros = isoMicros(bytes, 0, bytes.length, true);
+    if (micros === undefined)
+      throw invalid(
+        'as_of',
+        `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${show(value)}.`,
+      );
+    const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
+    return { commit_id: last?.id ?? null, version: last?.logVersion ?? -1 };
+  }
+  const commit = await commits.get(id);
+  if (commit?.datasetId !== datasetId)
+    throw invalid(
+      'as_of',
+      `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
+    );
+  if (commit.status !== 'completed')
+    throw invalid(
+      'as_of',
+      `Commit ${id} is ${commit.status}: only a completed commit is a version of the dataset.`,
+    );
+  return { commit_id: id, version: commit.logVersion };
+}
+
+/** The text of an `as_of`, by which two are compared; empty for none. */
+export function asOfText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string).trim();
+}
