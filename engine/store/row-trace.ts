@@ -4,7 +4,7 @@ import type { LogEntry } from './log.js';
 import type { Segment } from './store.js';
 
 /** Rows of a segment: ascending numbers, or all. */
-export type SegmentRows = Int32Array | 'all';
+export type TracedRows = Int32Array | 'all';
 
 /** The rows that an entry of the log deletes (`deleted`) and those that it restores, by path of their segment. */
 export function deletionsOf({
@@ -27,11 +27,11 @@ const noRows = new Int32Array(0);
 
 /** A set of rows of a dataset, which is followed from one version to the next: merges move rows to other segments. */
 export class RowTrace {
-  readonly rows: Map<string, SegmentRows>;
+  readonly rows: Map<string, TracedRows>;
   /** Number of rows that a merge has left out because they had been deleted long before. */
   dropped = 0;
 
-  constructor(rows: ReadonlyMap<string, SegmentRows>) {
+  constructor(rows: ReadonlyMap<string, TracedRows>) {
     this.rows = new Map(rows);
   }
 
@@ -88,7 +88,7 @@ export class RowTrace {
 }
 
 /** The numbers of rows. */
-export function numbersOf(rows: SegmentRows, { rows: count }: Segment): Int32Array {
+export function numbersOf(rows: TracedRows, { rows: count }: Segment): Int32Array {
   return rows === 'all' ? Int32Array.from({ length: count }, (_, row) => row) : rows;
 }
 
