@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
+import { rowsOfRecords } from '../../../engine/store/deletion-vector.js';
+import { liveRows } from '../../../engine/store/store.js';
+import { openStore } from '../../../engine/store/open.js';
+import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
+import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
+import { Lake, vcfOf } from '../lake.js';
+import { KillableServer } from '../processes/killable.js';
+
+/*
+ * Imports that delete, killed at every step, and rollbacks whose catalogue fails: what was acknowledged is there once, the rest wholly
+ * or not at all.
+ */
+
+const rows = 20_000;
+const share = 500;
+
+let lake: Lake;
+let root: string;
+let datasetId: number;
+/** The ids that must be in the dataset, in order. */
+let ids: readonly string[];
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  datasetId = await lake.dataset();
+  await lake.import(datasetId, await lake.file('a.vcf', vcfOf(rows)));
+  await away(recovered);
+  ids = await idsOf();
+  expect(new Set(ids).size).toBe(rows);
+});
+afterEach(async () => {
+  expect(await idsOf()).toEqual(ids);
+  const { catalog, data } = lake;
+  const store = openStore(data);
+  const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
+  expect(found.filter(({ where }) => !where.startsWith('scratch/spill'))).toEqual([]);
+});
+afterAll(() => lake.remove());
+
+/** The ids of all records, in order. */
+async function idsOf(): Promise<readonly string[]> {
+  const snapshot = await openStore(lake.data).snapshot(datasetId);
+  const refs = snapshot.segments.flatMap((segment, number) =>
+    Array.from(
+      rowsOfRecords(segment.deletion, 0, liveRows(segment)),
+      (row) => [number, row] as const,
+    ),
+  );
+  return reservedCells(snapshot, refs).map(([id]) => id!);
+}
+
+async function recovered(): Promise<void> {
+  for (let start = 0; start < 5; start++) {
+    const server = new KillableServer(root);
+    await server.exit();
+    if (server.isIdle) return;
+  }
+  throw new Error('the server does not become idle');
+}
+
+async function away(work: () => Promise<void>): Promise<void> {
+  await lake.close();
+  try {
+    await work();
+  } finally {
+    lake = await Lake.open(root);
+  }
+}
+
+/** Queues an import that deletes every `n`th record, as a file; returns the id of its task. */
+async function queued(n: number): Promise<number> {
+  const wanted = ids.filter((_, i) => i % n === 0).slice(0, share);
+  const lines = wanted.map((id) => `{"_id":"${id}","x":1}\n`).join('');
+  const file = await lake.file(`${n}.json`, lines);
+  ids = ids.filter((id) => !wanted.includes(id));
+  return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
+}
+
+test.each([
+  ['segment.partial', 'worker'],
+  ['segment.flushed', 'worker'],
+  ['segment.renamed', 'server'],
+  ['log.temp-written', 'server'],
+  ['log.linked', 'server'],
+  ['catalog.before-commit', 'server'],
+  ['catalog.after-commit', 'server'],
+  ['task.before-done', 'server'],
+] as const)(
+  'C1: killed at %s, an import that deletes is carried out once',
+  async (point, victim) => {
+    const taskId = await queued(3);
+    await away(async () => {
+      const crashing = new KillableServer(root, point, victim);
+      await crashing.exit();
+      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      await recovered();
+    });
+    expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+    const dataset = await lake.catalog.datasets.get(datasetId);
+    expect(dataset?.documentsCount).toBe(ids.length);
+  },
+);
+
+test('C2b: a rollback that is in the log and not in the catalogue is there after the next start', async () => {
+  const taskId = await queued(7);
+  await away(recovered);
+  const { catalog, store } = lake;
+  const before = await idsOf();
+  const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
+  const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
+  const context = { catalog: failing, store };
+  await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
+  expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();
+  const scheduler = await lake.schedule();
+  await scheduler.close();
+  const rollback = await catalog.commits.rollbackOf(commit!.id);
+  expect(rollback).toMatchObject({
+    mode: 'rollback',
+    recordsModified: share,
+    userId: lake.user.id,
+  });
+  ids = await idsOf();
+  expect(ids).toHaveLength(before.length + share);
+  const snapshot = await store.snapshot(datasetId);
+  expect(snapshot.rows).toBe(ids.length);
+});
