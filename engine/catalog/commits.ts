@@ -68,7 +68,10 @@ export interface CommitTable {
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
   /** The last commit of the dataset, in the order of its versions, that had completed at a time; undefined before the first. */
   lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
+  /** Deletes the entry of a commit; what it changed stays. */
   delete(id: number): Promise<void>;
+  /** The commits of a dataset whose entries were deleted. */
+  deleted(datasetId: number): Promise<readonly Pick<CommitRow, 'id' | 'parentJobId'>[]>;
 }
 
 /** Statements over commits. */
@@ -115,8 +118,14 @@ export function commitTable(db: Database): CommitTable {
         below = page.at(-1)!.logVersion;
       }
     },
+    deleted: async (datasetId) => {
+      const rows = await db.all(sql`SELECT id, parent_job_id FROM deleted_commits WHERE dataset_id = ${datasetId}`); // prettier-ignore
+      return rows.map((row) => ({ id: Number(row['id']), parentJobId: Number(row['parent_job_id']) })); // prettier-ignore
+    },
     delete: async (id) => {
       await db.atomic(async (tx) => {
+        await tx.run(sql`INSERT INTO deleted_commits (id, dataset_id, parent_job_id)
+          SELECT id, dataset_id, parent_job_id FROM commits WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM commits WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'commit' AND resource_id = ${id}`);
       });

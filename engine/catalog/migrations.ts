@@ -4,6 +4,7 @@ import {
   backgroundTaskSchema,
   commitCountSchema,
   declaredFieldSchema,
+  deletedCommitSchema,
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
@@ -29,6 +30,7 @@ export const migrations: readonly Migration[] = [
   { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
   { version: 7, name: 'declared fields', statements: declaredFieldSchema },
   { version: 8, name: 'counts of commits, versions of exports', statements: commitCountSchema },
+  { version: 9, name: 'deleted commits', statements: deletedCommitSchema },
 ];
 
 /**

@@ -319,6 +319,15 @@ export const commitCountSchema: readonly string[] = [
   `ALTER TABLE exports ADD COLUMN as_of TEXT`,
 ];
 
+/** Adds the commits whose entries users have deleted; their changes stay in the logs of their datasets. */
+export const deletedCommitSchema: readonly string[] = [
+  `CREATE TABLE deleted_commits (
+    id BIGINT NOT NULL PRIMARY KEY,
+    dataset_id BIGINT NOT NULL REFERENCES datasets (id) ON DELETE CASCADE,
+    parent_job_id BIGINT NOT NULL)`,
+  `CREATE INDEX deleted_commits_dataset ON deleted_commits (dataset_id)`,
+];
+
 /** Adds whether the type of a field was declared, rather than found in data: only then values do not widen it. */
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,

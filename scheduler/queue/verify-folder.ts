@@ -71,7 +71,10 @@ async function verifyDataset(
   }
   const commits = await catalog.commits.list({ viewer: null, datasetId: id }, wholeList);
   const known = new Map(commits.rows.map((commit) => [commit.id, commit]));
+  const deleted = await catalog.commits.deleted(id);
+  const isDeleted = new Set(deleted.map((commit) => commit.id));
   for (const publication of publications) {
+    if (isDeleted.has(publication.commitId)) continue;
     const commit = known.get(publication.commitId);
     known.delete(publication.commitId);
     if (commit === undefined) {
@@ -85,7 +88,12 @@ async function verifyDataset(
     report(where, `commit ${commitId} is in the catalogue but not in the log`);
   }
   await verifyCounts(parts, dataset, publications, report);
-  await verifyImports(parts, id, new Set(commits.rows.map((row) => row.parentJobId)), report);
+  await verifyImports(
+    parts,
+    id,
+    new Set([...commits.rows, ...deleted].map((row) => row.parentJobId)),
+    report,
+  );
 }
 
 async function verifyCounts(

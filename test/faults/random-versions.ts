@@ -57,6 +57,7 @@ export async function randomVersions(
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
+  await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
 }
@@ -158,6 +159,14 @@ class History {
       expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
     const found = await this.#ask({ query: word, limit: 0 });
     expect([where, found.total]).toEqual([where, live.filter(has).length]);
+  }
+
+  /** Deletes the entry of a commit; the records stay. */
+  async deleteEntry(): Promise<void> {
+    const path = `/v2/dataset_commits/${this.#commits[this.#below(this.#commits.length)]!.id}`;
+    expect((await this.#lab.ann.delete(path)).status).toBe(200);
+    for (const gone of [path, `${path}/rollback`]) expect((await this.#lab.ann.get(gone)).status).toBe(404); // prettier-ignore
+    await this.compare(path);
   }
 
   /** Compares each earlier version, as of its commit, with what the model had then. */
