@@ -1,12 +1,14 @@
 import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
 import { runQueries } from './query.js';
+import { runVersions } from './versions.js';
 
 /** All benchmarks by name. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
   query: runQueries,
   formats: runFormats('formats'),
+  versions: runVersions,
   ...Object.fromEntries(formats.map(({ name }) => [name, runFormats(name)])),
 };
 

@@ -22,7 +22,7 @@ export async function measureCommits(
   const each = number('each', isQuick ? 100 : 1000);
   const records = commits * each;
   const name = `query-${records}-${seed}.jsonl`;
-  const whole = await generated(name, () => lines(0, records));
+  const whole = await generated(name, () => recordLines(0, records));
   const folder = join(cache, 'query-commits');
   const server = await startServer();
   try {
@@ -32,7 +32,7 @@ export async function measureCommits(
     mkdirSync(folder, { recursive: true });
     for (let i = 0; i < commits; i++) {
       const file = join(folder, `${i}.jsonl`);
-      writeFileSync(file, [...lines(i * each, each)].join(''));
+      writeFileSync(file, [...recordLines(i * each, each)].join(''));
       const objectId = await server.upload(file);
       await server.import(many, objectId, (i + 1) * each);
       if ((i + 1) % 100 === 0) say(`${i + 1} commits`);
@@ -102,7 +102,7 @@ async function compared(
 }
 
 /** Records as JSON lines. A row of the same number is always the same record. */
-function* lines(from: number, count: number): Generator<string> {
+export function* recordLines(from: number, count: number): Generator<string> {
   for (let row = from; row < from + count; row++) {
     const random = seeded(seed + row);
     yield `${JSON.stringify({

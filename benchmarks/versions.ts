@@ -1,0 +1,220 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { openConnections, type Connections } from './connections.js';
+import { cache, generated } from './generate.js';
+import { recordLines } from './query-commits.js';
+import { segmentsOf } from './segments.js';
+import { type BenchServer, startServer } from './server.js';
+import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+
+/** Number of deletes one after another before the queries are asked again. */
+const manyDeletes = 20;
+const runs = 9;
+const warmups = 2;
+
+/** What the rows of the table work on. */
+interface Setup {
+  readonly server: BenchServer;
+  readonly datasetId: number;
+  readonly duckdb: DuckDBConnection;
+  readonly connections: Connections;
+  readonly records: number;
+  /** Records that a delete names. */
+  readonly few: number;
+  readonly folder: string;
+}
+
+/**
+ * `npm run bench -- versions`: compares deletes and rollbacks with DuckDB on its own table with an index on the id, both durable, and
+ * queries of changed and of earlier versions with those of the newest before.
+ */
+export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
+  const isQuick = flags.has('--quick');
+  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records = given.length > 0 ? Number(given[0]) : isQuick ? 20_000 : 5_000_000;
+  const folder = join(cache, 'versions');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const file = await generated(`versions-${records}.jsonl`, () => recordLines(0, records));
+  const server = await startServer();
+  const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
+  try {
+    const datasetId = await server.newDataset('versions');
+    await server.import(datasetId, await server.upload(file), records);
+    await server.idle();
+    const duckdb = await instance.connect();
+    const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
+    await duckdb.run(`CREATE TABLE t AS FROM read_parquet([${segments.join(', ')}])`);
+    await duckdb.run('CREATE UNIQUE INDEX ids ON t (_id)');
+    await duckdb.run('CHECKPOINT');
+    const connections = openConnections(server.origin, server.token, 1);
+    const few = Math.min(100_000, records / 50);
+    const setup = { server, datasetId, duckdb, connections, records, few, folder };
+    const lines = [
+      ...(await deleteLines(setup)),
+      await lineOrFailure('rollback of an append', () => appendLine(setup)),
+      ...(await queryLines(setup)),
+    ];
+    connections.close();
+    const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
+    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version })}`;
+    process.stdout.write(`${text}\n`);
+    if (flags.has('--write')) writeResult('versions', text);
+  } finally {
+    instance.closeSync();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Deletes of random records, and their rollbacks, each several times; the peer puts the same records back. */
+async function deleteLines(setup: Setup): Promise<readonly Line[]> {
+  const { server, datasetId, duckdb, records, few } = setup;
+  const takes: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> = {
+    deletes: [],
+    theirDeletes: [],
+    rollbacks: [],
+    theirInserts: [],
+  };
+  for (let run = 0; run < 5; run++) {
+    const file = await idFile(setup, run);
+    await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
+    const objectId = await server.upload(file);
+    takes.deletes.push(await deleted(setup, objectId, records - few));
+    takes.theirDeletes.push(await seconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    const commit = await lastCommit(server, datasetId);
+    takes.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    takes.theirInserts.push(await seconds(() => duckdb.run('INSERT INTO t FROM gone')));
+  }
+  const count = few.toLocaleString('en-US');
+  return [
+    line(`delete of ${count} records by _id`, takes.deletes, 'DuckDB DELETE', takes.theirDeletes, 0.5), // prettier-ignore
+    line(`rollback of that`, takes.rollbacks, 'DuckDB INSERT of the same records', takes.theirInserts, 0.5), // prettier-ignore
+  ];
+}
+
+/** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
+async function appendLine({ server, datasetId, duckdb, records }: Setup): Promise<Line> {
+  const added = records / 5;
+  const name = `versions-${records}-added.jsonl`;
+  const file = await generated(name, () => recordLines(records, added));
+  await server.import(datasetId, await server.upload(file), records + added);
+  await server.idle();
+  const commit = await lastCommit(server, datasetId);
+  const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
+  await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
+  await duckdb.run('CHECKPOINT');
+  const ours = await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`));
+  const theirs = await seconds(() => duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`));
+  const count = added.toLocaleString('en-US');
+  return line(`rollback of an append of ${count} records`, [ours], 'DuckDB DELETE', [theirs], 0.05);
+}
+
+/** The same queries before and after many deletes, and of an earlier version. */
+async function queryLines(setup: Setup): Promise<readonly Line[]> {
+  const { server, datasetId, records, few } = setup;
+  const requests: readonly (readonly [name: string, request: object])[] = [
+    ['first page', {}],
+    ['filter', { filters: [['depth__gt', 50], ['significance', 'Pathogenic']] }], // prettier-ignore
+    ['terms facet', { limit: 0, facets: { gene: { facet_type: 'terms', limit: 10 } } }],
+    ['stats', { limit: 0, facets: { frequency: { facet_type: 'stats' } } }],
+    ['variant lookup', { filters: [['variant', `GRCH38-1-${12_345_001}-${12_345_001}-T`]] }],
+    ['sorted', { ordering: '-frequency', limit: 10 }],
+  ];
+  const before = await timed(setup, requests);
+  const earlier = await lastCommit(server, datasetId);
+  for (let run = 0; run < manyDeletes; run++) {
+    const objectId = await server.upload(await idFile(setup, 100 + run));
+    await deleted(setup, objectId, records - (run + 1) * few);
+  }
+  await server.idle();
+  const after = await timed(setup, requests);
+  const asOf = await timed(
+    setup,
+    requests.map(([name, request]) => [name, { ...request, as_of: earlier }] as const),
+  );
+  return requests.flatMap(([name], i) => [
+    line(`${name}, after ${manyDeletes} deletes of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    line(`${name}, as of the version before`, asOf[i]!, 'the newest', after[i]!, 1.2),
+  ]);
+}
+
+/** A file of the ids of random records that are still there, as JSON lines. */
+async function idFile(
+  { server, datasetId, folder, few, records }: Setup,
+  run: number,
+): Promise<string> {
+  const step = Math.floor(records / few);
+  const wanted = new Set(Array.from({ length: few }, (_, i) => (i * step + ((run * 7919) % step)) % records)); // prettier-ignore
+  const ids: string[] = [];
+  let row = 0;
+  const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
+  const reader = await instance.connect();
+  for (const path of segmentsOf(server.data, datasetId)) {
+    const found = (await reader.runAndReadAll(`SELECT _id FROM read_parquet('${path}')`)).getRows();
+    for (const [id] of found) if (wanted.has(row++)) ids.push(String(id));
+  }
+  reader.closeSync();
+  instance.closeSync();
+  const file = join(folder, `ids-${run}.json`);
+  writeFileSync(file, ids.map((id) => `{"_id":"${id}"}\n`).join(''));
+  return file;
+}
+
+async function deleted(
+  { server, datasetId }: Setup,
+  objectId: number,
+  left: number,
+): Promise<number> {
+  return server.import(datasetId, objectId, left, undefined, { commit_mode: 'delete' });
+}
+
+async function lastCommit(server: BenchServer, datasetId: number): Promise<number> {
+  const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=1`);
+  return data[0]!.id;
+}
+
+async function timed(
+  { connections, datasetId }: Setup,
+  requests: readonly (readonly [name: string, request: object])[],
+): Promise<readonly (readonly number[])[]> {
+  const takes: number[][] = requests.map(() => []);
+  for (let run = -warmups; run < runs; run++) {
+    for (const [i, [name, request]] of requests.entries()) {
+      const from = performance.now();
+      const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
+      if (run >= 0) takes[i]!.push((performance.now() - from) / 1000);
+      if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
+    }
+  }
+  return takes;
+}
+
+async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await work();
+  return (performance.now() - from) / 1000;
+}
+
+function line(
+  question: string,
+  ours: readonly number[],
+  peer: string,
+  theirs: readonly number[],
+  limit: number,
+): Line {
+  const [mine, other] = [median(ours), median(theirs)];
+  process.stderr.write(`${question}: ${shown(mine)}, ${peer} ${shown(other)}\n`);
+  return {
+    question,
+    ours: shown(mine),
+    peer: `${peer} ${shown(other)}`,
+    ratio: mine / other,
+    limit,
+  };
+}
+
+function shown(time: number): string {
+  return time < 1 ? `${(1000 * time).toFixed(1)} ms` : `${time.toFixed(2)} s`;
+}
