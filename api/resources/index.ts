@@ -15,6 +15,7 @@ import {
   beaconSetOperations,
 } from './beacons/beacons.controller.js';
 import { commit } from './commits/commit.js';
+import { rollbackBody, rollbackCheck } from './commits/rollback-check.js';
 import { CommitsController } from './commits/commits.controller.js';
 import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
@@ -100,7 +101,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
-  { controller: CommitsController, operations: [commitOperations], declarations: [commit] },
+  { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
   { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancel] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
   { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },

@@ -5,6 +5,7 @@ import { commits, commitTable, type CommitRow } from './commits.js';
 import type { Database } from './database.js';
 import { datasets, datasetTable } from './datasets.js';
 import { fieldTable, type FieldRow } from './fields.js';
+import { recordCreated } from './idempotency-keys.js';
 import { imports, importTable } from './imports.js';
 import { newJob } from './jobs.js';
 import { sql } from './sql.js';
@@ -226,6 +227,7 @@ async function publishCommit(
     genomeBuild: publication.genomeBuild,
   };
   await tx.run(commits.insert(row));
+  if (reverted) await recordCreated(tx, row.id);
 }
 
 const verbs: Readonly<Record<Publication['mode'], string>> = {

@@ -19,7 +19,7 @@ export type ErrorCode =
   | 'internal'; // 500
 
 /** The body of a validation error: messages by field name (contract 2.2). */
-export type FieldErrors = Readonly<Record<string, readonly string[] | object>>;
+export type FieldErrors = Readonly<Record<string, unknown>>;
 
 /**
  * An error that the caller can act on; any other thrown error is a bug. The body of the answer is `fields` if present, else

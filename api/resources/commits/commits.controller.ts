@@ -1,12 +1,15 @@
-import { Body, Query, Req, Res } from '@nestjs/common';
+import { Body, Query, Req } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
+import { AppError } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { Form } from '../../http/form.js';
-import { Operation } from '../../http/operation.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
 import { endJob } from '../tasks/cancel-job.js';
+import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
 import { commitOperations } from '../tasks/jobs.operations.js';
 import { readRollbackMode, rollbackCheckView } from './rollback-check.js';
@@ -20,7 +23,7 @@ export class CommitsController extends jobController({
   view: (presenter, row) => presenter.ofCommit(row),
 }) {
   @Operation(commitOperations.checkRollback)
-  @Access('write', 'commit')
+  @Access('read', 'commit', 'write')
   async checkRollback(
     @Resource() row: CommitRow,
     @Query() query: QueryParams,
@@ -31,7 +34,11 @@ export class CommitsController extends jobController({
     return rollbackCheckView(check, (one) => this.view(one, request));
   }
 
-  @Operation(commitOperations.rollback)
+  @CreateOperation(commitOperations.rollback, async (context, caller, id, request) =>
+    new JobPresenter(context, request).ofCommit(
+      await requireResource(context.catalog, caller, 'commit', id, 'read'),
+    ),
+  )
   @Access('write', 'commit')
   async rollback(
     @Resource() row: CommitRow,
@@ -39,13 +46,11 @@ export class CommitsController extends jobController({
     @Body() body: unknown,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
-    @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const mode = readRollbackMode(query, new Form(body));
     const done = await rollBack(this.context, row, mode, caller.user.id);
     if (!('isBlocked' in done)) return this.view(done, request);
-    reply.code(400);
-    return rollbackCheckView(done, (one) => this.view(one, request));
+    throw new AppError('invalid', done.detail, await rollbackCheckView(done, (one) => this.view(one, request))); // prettier-ignore
   }
 
   @Operation(commitOperations.delete)

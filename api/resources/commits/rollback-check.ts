@@ -81,7 +81,7 @@ export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
 export async function rollbackCheckView(
   { isBlocked, detail, blocking }: RollbackCheck,
   show: (row: BlockingCommit['commit']) => Promise<object>,
-): Promise<object> {
+): Promise<Readonly<Record<string, unknown>>> {
   const blockingCommits: object[] = [];
   for (const one of blocking) blockingCommits.push(await show(one.commit));
   return {

@@ -29,7 +29,11 @@ export interface Deletions {
   readonly notFound: number;
 }
 
-/** Looks up the records with the ids in `given`, segments of the scratch folder, in the newest version of a dataset. */
+/**
+ * Looks up the records with the ids in `given`, segments of the scratch folder, in the newest version of a dataset.
+ *
+ * Choice: an id that no record has, or that is given twice, is no error of an import that deletes; both are counted.
+ */
 export async function findDeleted(
   datasetId: number,
   given: readonly Segment[],

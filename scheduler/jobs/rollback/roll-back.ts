@@ -58,6 +58,8 @@ export async function checkRollback(
 /**
  * Takes a commit back by a commit of its own: the records that it added go, and those that it removed come back. Returns the new commit,
  * or, if it is blocked, what stands in the way.
+ *
+ * Choice: a rollback cannot be rolled back; fields that only the removed records had stay, without values.
  */
 export async function rollBack(
   context: RollbackContext,
