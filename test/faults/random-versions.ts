@@ -70,6 +70,8 @@ class History {
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
   #made = 0;
+  /** A cursor, and the ids that its next page must have. */
+  #walk: { readonly cursor: string; readonly left: readonly string[] } | undefined;
 
   constructor(lab: Lab, datasetId: number, next: Random, happened: Happened) {
     this.#lab = lab;
@@ -144,6 +146,7 @@ class History {
   /** Compares the newest version with the model. */
   async compare(where: string): Promise<void> {
     const live = this.#live;
+    await this.#goOn(where, live);
     this.#commits.at(-1)?.after.splice(0, Infinity, ...live.map(({ id }) => id));
     const all = await this.#results({ limit: 10_000 });
     expect([where, all.map(({ _id }) => _id)]).toEqual([where, live.map(({ id }) => id)]);
@@ -159,6 +162,19 @@ class History {
       expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
     const found = await this.#ask({ query: word, limit: 0 });
     expect([where, found.total]).toEqual([where, live.filter(has).length]);
+  }
+
+  /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
+  async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
+    if (this.#walk !== undefined) {
+      const { results } = await this.#ask({ cursor: this.#walk.cursor, limit: 10_000 });
+      expect([where, results.map(({ _id }) => _id)]).toEqual([where, this.#walk.left]);
+      this.#walk = undefined;
+    }
+    const first = this.#below(4) + 1;
+    const { cursor } = await this.#ask({ cursor: true, limit: first });
+    if (typeof cursor === 'string')
+      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id) };
   }
 
   /** Deletes the entry of a commit; the records stay. */
@@ -200,5 +216,6 @@ class History {
 interface Page {
   readonly results: readonly { readonly _id: string; readonly n: number }[];
   readonly total: number;
+  readonly cursor?: string | null;
   readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;
 }
