@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { expect } from '@jest/globals';
 import type { Lab } from '../api/lab.js';
 import { idOf } from '../api/server.js';
@@ -57,6 +58,7 @@ export async function randomVersions(
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
+  await history.compareExport(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
@@ -175,6 +177,25 @@ class History {
     const { cursor } = await this.#ask({ cursor: true, limit: first });
     if (typeof cursor === 'string')
       this.#walk = { cursor, left: live.slice(first).map(({ id }) => id) };
+  }
+
+  /** Compares an export of all records, and one of some, with the model. */
+  async compareExport(where: string): Promise<void> {
+    const least = this.#below(this.#made + 1);
+    for (const [filters, wanted] of [
+      [[], this.#live],
+      [[['n__gte', least]], this.#live.filter(({ n }) => n >= least)],
+    ] as const) {
+      const { ann, server } = this.#lab;
+      const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
+      const job = await ann.post('/v2/dataset_exports', body);
+      await server.scheduler.wait(Number(job.json['task_id']));
+      const { url } = (await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`)).json;
+      const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+      const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
+      const ids = lines.map((line) => (JSON.parse(line) as { _id: string })._id);
+      expect([where, ids]).toEqual([where, wanted.map(({ id }) => id)]);
+    }
   }
 
   /** Deletes the entry of a commit; the records stay. */
