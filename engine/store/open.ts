@@ -307,7 +307,10 @@ function entryOf(
     columns: isSame ? undefined : change.columns,
     add: moves.map((move) => move.segment),
     remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
-    update: update.map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion })),
+    // Other readers would take a segment for removed that is removed and added with the same deleted rows.
+    update: update
+      .map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion }))
+      .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
     info: change.info,

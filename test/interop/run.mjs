@@ -26,6 +26,9 @@ const { createScheduler } = await import(new URL('scheduler/queue/scheduler.js',
 const { compareDialects } = await import(new URL('test/interop/dialects.js', built));
 const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
 
+/** Number of random histories; STRANDLAKE_HISTORIES overrides it. */
+const histories = Number(process.env.STRANDLAKE_HISTORIES ?? 20);
+
 const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
 // ClickHouse opens files below its working folder only.
 process.chdir(await realpath(tmpdir()));
@@ -210,6 +213,85 @@ await check(
   },
 );
 
+await check(
+  'random histories of appends, deletes, rollbacks and merges have the same rows there, in every version',
+  async () => {
+    const seed = Number(
+      process.env.STRANDLAKE_SEED ?? process.env.STRANDLAKE_FRESH_SEED ?? Date.now() % 1e9,
+    );
+    const next = random(seed);
+    const columns = [column('n', 'long')];
+    let last = 0n;
+    for (let id = 1_000; id < 1_000 + histories; id++) {
+      const where = `STRANDLAKE_SEED=${seed}, history ${id - 1_000}`;
+      /** By version: the rows of the model. */
+      const wanted = new Map();
+      const undone = new Set();
+      let rows = [];
+      let snapshot;
+      for (let step = 0; step < 12; step++) {
+        const what = snapshot === undefined ? 0 : next();
+        const change = { columns, add: [], remove: [], info: {}, base: snapshot?.version };
+        if (what < 0.4) {
+          const made = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
+          snapshot = await commit(id, columns, [[made]], 1_000n + last);
+          rows = [...rows, ...made.map((n) => ({ n: Number(n), by: snapshot.version }))];
+        } else if (what < 0.7) {
+          const share = next();
+          const update = snapshot.segments.map((segment) => {
+            const earlier = segment.deletion ? [...deletedRows(segment.deletion)] : [];
+            const more = Array.from({ length: segment.rows }, (_, row) => row).filter(
+              (row) => next() < share || earlier.includes(row),
+            );
+            return more.length > 0
+              ? { ...segment, deletion: deletionVector(Int32Array.from(more)) }
+              : segment;
+          });
+          const changed = update.filter((segment, i) => segment !== snapshot.segments[i]);
+          snapshot = await store.commit(id, { ...change, update: changed }, folder.scratch);
+          rows = await numbers(snapshot, rows);
+        } else if (what < 0.85) {
+          const version = Math.floor(next() * (snapshot.version + 1));
+          const found = await store.rollback(id, version);
+          if (undone.has(version) || found.blockers.length > 0) continue;
+          undone.add(version);
+          snapshot = await store.commit(id, { ...change, ...found, info: {} }, folder.scratch);
+          undone.add(snapshot.version);
+          assert.equal(snapshot.rows, rows.length - found.removed + found.restored, where);
+          rows = await numbers(snapshot, [...wanted.values()].flat());
+        } else {
+          if (snapshot.segments.length < 2) continue;
+          const scratch = folder.taskScratch(id, step);
+          await makeFolder(scratch);
+          const segments = snapshot.segments.slice(0, 2);
+          const sources = segments.map((segment) => ({
+            file: folder.datasetFile(id, segment.path),
+            segment,
+          }));
+          const merged = await mergeSegments(sources, columns, join(scratch, '0.parquet'), false);
+          snapshot = await store.rewrite(
+            id,
+            { replace: segments, add: [merged], info: {} },
+            scratch,
+          );
+          undone.add(snapshot.version);
+        }
+        wanted.set(snapshot.version, rows);
+      }
+      for (const [version, model] of wanted) {
+        const found = run(
+          `select n from ${table(id)} order by n settings delta_lake_snapshot_version = ${version}`,
+        );
+        assert.deepEqual(
+          found.map((row) => Number(row.n)),
+          model.map(({ n }) => n).sort((a, b) => a - b),
+          where,
+        );
+      }
+    }
+  },
+);
+
 for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
   await check(`${name}, imported by the pool, has the same values there as in DuckDB`, async () => {
     await imported(join(project, 'test/fixtures/vcf', name), name, async (lake, id) => {
@@ -332,6 +414,20 @@ async function commit(id, columns, chunks, commitId) {
     add.push(await writeSegment({ columns, data, rows }, join(scratch, `${i}.parquet`)));
   }
   return store.commit(id, { columns, add, remove: [], info: {} }, scratch);
+}
+
+/** The rows of the model that DuckDB finds in the segments, without the deleted rows that the snapshot names. */
+async function numbers({ segments, files }, known) {
+  const byNumber = new Map(known.map((row) => [row.n, row]));
+  const left = [];
+  for (const [i, { deletion }] of segments.entries()) {
+    const gone = new Set(deletion ? deletedRows(deletion) : []);
+    const {
+      columns: [stored],
+    } = await readWithDuckdb([files[0], files[i + 1]], 'n::double n');
+    left.push(...stored.filter((_, row) => !gone.has(row)).map((n) => byNumber.get(n)));
+  }
+  return left;
 }
 
 function made(seed, rows) {
