@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
+  archiveSchema,
   backgroundTaskSchema,
   declaredFieldSchema,
   dryRunSchema,
@@ -27,6 +28,7 @@ export const migrations: readonly Migration[] = [
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
   { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
   { version: 7, name: 'declared fields', statements: declaredFieldSchema },
+  { version: 8, name: 'archives of datasets', statements: archiveSchema },
 ];
 
 /**

@@ -12,7 +12,7 @@ import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
-import { requireResource } from '../../http/require-resource.js';
+import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
 
 /** Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). */
 export async function createExport(
@@ -33,6 +33,7 @@ export async function createExport(
   const options = exportResource.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
+  await requireNoSnapshot(context, dataset, 'dataset_id');
   const total = await countRecords(context, dataset, params);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({

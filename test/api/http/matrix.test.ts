@@ -5,9 +5,11 @@ import {
   clientFor,
   grant,
   idOf,
+  makeArchiveTasks,
   makeFixture,
   startServer,
   type Answer,
+  type ArchiveTaskIds,
   type Client,
   type Fixture,
   type TestServer,
@@ -58,6 +60,8 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'commits.get': 'read',
   'commits.put': 'read',
   'commits.patch': 'read',
+  'snapshots.get': 'read',
+  'restores.get': 'read',
   'tasks.get': 'read',
   'tasks.put': 'write',
   'tasks.patch': 'write',
@@ -81,6 +85,7 @@ let clients: Record<Person, Client>;
 let fixture: Fixture;
 /** One that has rejected a record. */
 let failedImportId: number;
+let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
@@ -102,6 +107,7 @@ beforeAll(async () => {
   failedImportId = idOf(
     await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
   );
+  archiveTaskIds = await makeArchiveTasks(owner, fixture.vaultId);
   for (const level of ['admin', 'write', 'read'] as const) {
     await grant(server, fixture.vaultId, clients[level], level);
   }
@@ -125,6 +131,8 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     datasets_exports: fixture.exportId,
     dataset_commits: fixture.commitId,
     datasets_commits: fixture.commitId,
+    dataset_snapshot_tasks: archiveTaskIds.snapshot,
+    dataset_restore_tasks: archiveTaskIds.restore,
     tasks: fixture.taskId,
   };
   const id = kind === 'right' ? ids[path.split('/')[2] ?? ''] : 987_654_321_987;
