@@ -84,7 +84,7 @@ export class DataFolder {
   }
   /** All files of an archived dataset, in one. */
   archive(datasetId: number): string {
-    return this.path('archives', `${id(datasetId)}.tar`);
+    return this.path('archives', `${id(datasetId)}.tar.zst`);
   }
   /** The folder of an uploaded file converted to segments for queries; every task that converts it has a folder of its own. */
   fileTable(objectId: number, revision: number, taskId: number): string {

@@ -1,5 +1,4 @@
 import { damaged } from '../core/file-steps.js';
-import type { FileReader } from '../core/files.js';
 
 /*
  * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), and a pax record of the size (POSIX.1-2001, "pax Extended Header") for files
@@ -9,9 +8,9 @@ import type { FileReader } from '../core/files.js';
 /** A regular file in a tar file. */
 export interface TarEntry {
   readonly path: string;
-  /** Position of its first byte in the tar file. */
-  readonly from: number;
   readonly bytes: number;
+  /** Its bytes, to be read before the next entry; what is not read is skipped. */
+  readonly content: AsyncIterable<Uint8Array>;
 }
 
 const blockBytes = 512;
@@ -40,31 +39,88 @@ export function tarPadding(bytes: number): Uint8Array {
 /** The end of a tar file: two blocks of zeros. */
 export const tarEnd: Uint8Array = new Uint8Array(2 * blockBytes);
 
-/** The entries of a tar file, in order, without their bytes. Anything but regular files, and a file without an end, is `damaged`. */
+/** The entries of a tar file, in order. Anything but regular files, and a file without an end, is `damaged`; `name` is in the error. */
 export async function* tarEntries(
-  file: Pick<FileReader, 'path' | 'bytes' | 'read'>,
+  pieces: AsyncIterable<Uint8Array>,
+  name: string,
 ): AsyncGenerator<TarEntry> {
+  const input = new TarInput(pieces, name);
   let size: number | undefined;
-  for (let at = 0; ;) {
-    const block = await file.read(at, blockBytes);
-    if (block.byteLength < blockBytes) throw damaged(file.path, 'ends early');
-    at += blockBytes;
-    if (block.every((byte) => byte === 0)) return;
-    if (octal(block, 148, 8) !== checksumOf(block))
-      throw damaged(file.path, `has a damaged header at ${at - blockBytes}`);
+  for (;;) {
+    const block = await input.exactly(blockBytes);
+    if (block.every((byte) => byte === 0)) return input.skip();
+    if (octal(block, 148, 8) !== checksumOf(block)) throw damaged(name, 'has a damaged header');
     const type = textOf(block, 156, 1);
     const bytes = (type === 'x' ? undefined : size) ?? octal(block, 124, 12);
-    if (!(at + bytes <= file.bytes)) throw damaged(file.path, 'ends early');
+    if (Number.isNaN(bytes)) throw damaged(name, 'has a file without a size');
     if (type === 'x') {
-      if (bytes > maxPaxBytes) throw damaged(file.path, 'has a pax header without end');
-      size = paxSize(Buffer.from(await file.read(at, bytes)).toString());
+      if (bytes > maxPaxBytes) throw damaged(name, 'has a pax header without end');
+      size = paxSize(Buffer.from(await input.exactly(bytes)).toString());
     } else if (type === '0' || type === '') {
       size = undefined;
-      yield { path: textOf(block, 0, 100), from: at, bytes };
+      input.beginEntry(bytes);
+      yield { path: textOf(block, 0, 100), bytes, content: input.entry() };
+      await input.finishEntry();
     } else {
-      throw damaged(file.path, `has an entry of the type ${type}`);
+      throw damaged(name, `has an entry of the type ${type}`);
     }
-    at += bytes + tarPadding(bytes).byteLength;
+    await input.exactly(tarPadding(bytes).byteLength);
+  }
+}
+
+/** The bytes of a tar file, taken in the lengths that its headers give. */
+class TarInput {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #name: string;
+  #rest: Uint8Array = new Uint8Array();
+  /** Bytes of the entry that have not been read. */
+  #left = 0;
+
+  constructor(pieces: AsyncIterable<Uint8Array>, name: string) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+    this.#name = name;
+  }
+
+  /** The next `length` bytes, of a header. */
+  async exactly(length: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (let left = length; left > 0; left -= parts.at(-1)!.byteLength)
+      parts.push(await this.#take(left));
+    return Buffer.concat(parts);
+  }
+
+  beginEntry(bytes: number): void {
+    this.#left = bytes;
+  }
+
+  /** The content of the entry that has begun, in pieces. */
+  async *entry(): AsyncGenerator<Uint8Array> {
+    while (this.#left > 0) {
+      const piece = await this.#take(this.#left);
+      this.#left -= piece.byteLength;
+      yield piece;
+    }
+  }
+
+  /** Skips what has not been read of the entry. */
+  async finishEntry(): Promise<void> {
+    while (this.#left > 0) this.#left -= (await this.#take(this.#left)).byteLength;
+  }
+
+  /** Reads to the end, so that whoever makes the bytes reaches it. */
+  async skip(): Promise<void> {
+    while ((await this.#pieces.next()).done !== true);
+  }
+
+  async #take(most: number): Promise<Uint8Array> {
+    while (this.#rest.byteLength === 0) {
+      const next = await this.#pieces.next();
+      if (next.done === true) throw damaged(this.#name, 'ends early');
+      this.#rest = next.value;
+    }
+    const piece = this.#rest.subarray(0, most);
+    this.#rest = this.#rest.subarray(piece.byteLength);
+    return piece;
   }
 }
 

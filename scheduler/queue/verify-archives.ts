@@ -20,7 +20,7 @@ export async function verifyArchive(
   { id, logVersion }: DatasetRow,
   report: ReportProblem,
 ): Promise<void> {
-  const where = `archives/${id}.tar`;
+  const where = `archives/${id}.tar.zst`;
   const written = await catalog.snapshots.completed(id);
   try {
     const { bytes, checksum, version } = await checkArchive(data.archive(id), id);
@@ -44,7 +44,7 @@ export async function verifyNoOtherArchives(
   archived: readonly DatasetRow[],
   report: ReportProblem,
 ): Promise<void> {
-  const referenced = new Set(archived.map(({ id }) => `${id}.tar`));
+  const referenced = new Set(archived.map(({ id }) => `${id}.tar.zst`));
   for (const { name } of await list(data.archives)) {
     const path = data.path('archives', name);
     if (referenced.has(name) || !fileExists(path)) continue;

@@ -10,6 +10,7 @@ import { byteProgress, finalProgress, type ArchiveParams } from './archive-run.j
 
 /** The archive that a restore reads, as it was written. */
 interface RestoreParams extends ArchiveParams {
+  readonly bytes: number | null;
   /** SHA-256 of its manifest in hex. */
   readonly checksum: string | null;
 }
@@ -34,16 +35,17 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
     const dataset = await catalog.datasets.get(datasetId);
     const row = await catalog.restores.get(task.resourceId);
     if (dataset === undefined || row === undefined) throw notFound();
-    return { datasetId, version: dataset.logVersion, checksum: row.checksum };
+    return { datasetId, version: dataset.logVersion, bytes: row.bytes, checksum: row.checksum };
   },
 
-  async run({ datasetId, version, checksum }, context) {
+  async run({ datasetId, version, bytes, checksum }, context) {
     const { data, scratch, signal } = context;
     const file = data.archive(datasetId);
     const progress = byteProgress(context);
     const unpacked = await unpackArchive(file, datasetId, scratch, { signal, progress });
     if (unpacked.version !== version) throw lostVersions(datasetId, unpacked.version, version);
-    if (checksum !== null && checksum !== unpacked.checksum)
+    // A file without its last bytes, which hold no data, can be read, but is not what was written.
+    if (bytes !== unpacked.bytes || checksum !== unpacked.checksum)
       throw damaged(file, 'is not the archive that was written; restore it from a backup');
     return { folder: unpacked.folder };
   },

@@ -8,7 +8,7 @@ import type { Job } from '../job.js';
 import { lostVersions } from '../visible-data.js';
 import { byteProgress, finalProgress, type ArchiveParams } from './archive-run.js';
 
-const fileName = 'archive.tar';
+const fileName = 'archive.tar.zst';
 
 /**
  * Writes the archive of a dataset, and then removes the dataset's folder. The queue starts it when no other task works on the dataset,
@@ -78,7 +78,7 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
   // Removes archives that were not completed, or of datasets that have been restored or deleted.
   async sweepAtStart({ catalog, data, remove }) {
     for (const { name } of await list(data.archives)) {
-      const [, id] = /^(\d+)\.tar$/.exec(name) ?? [];
+      const [, id] = /^(\d+)\.tar\.zst$/.exec(name) ?? [];
       const dataset = id === undefined ? undefined : await catalog.datasets.get(Number(id));
       // The archive of a dataset that is refused may be needed to repair it.
       if (dataset !== undefined && dataset.availability !== 'available') continue;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
 import { startHost, type Host } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
 import { differences } from '../../faults/differences.js';
@@ -130,9 +131,10 @@ test('an archived dataset is one file, and comes back identical, with its histor
     },
   });
   expect(await availabilityOf(id)).toBe('archived');
-  expect(await readdir(server.data.archives)).toEqual([`${id}.tar`]);
+  expect(await readdir(server.data.archives)).toEqual([`${id}.tar.zst`]);
   expect(await readdir(server.data.dataset(id))).not.toContain('_delta_log');
-  const listed = spawnSync('tar', ['-tf', server.data.archive(id)], { encoding: 'utf8' });
+  const plain = zstdDecompressSync(await readFile(server.data.archive(id)));
+  const listed = spawnSync('tar', ['-tf', '-'], { input: plain, encoding: 'utf8' });
   if (listed.error === undefined)
     expect(listed.stdout.split('\n').toSorted().slice(1)).toEqual([...Object.keys(files), 'manifest.json'].toSorted()); // prettier-ignore
   expect(await differences(server)).toEqual([]);
@@ -319,8 +321,8 @@ test('deleting an archived dataset removes its archive', async () => {
   const id = await filled();
   await changed(id, 'Archive');
   await ended(id);
-  expect(await readdir(server.data.archives)).toContain(`${id}.tar`);
+  expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
-  expect(await readdir(server.data.archives)).not.toContain(`${id}.tar`);
+  expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);
   expect(await differences(server)).toEqual([]);
 });

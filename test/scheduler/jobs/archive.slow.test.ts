@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
 import { openStore } from '../../../engine/store/open.js';
@@ -122,7 +123,7 @@ async function dataset(): Promise<DatasetRow> {
 async function expectArchived(): Promise<void> {
   expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
   expect(await damage()).toEqual([]);
-  expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar`]);
+  expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
   const names = await readdir(lake.data.datasets);
   const left = names.includes(String(datasetId)) ? await readdir(lake.data.dataset(datasetId)) : [];
   expect(left).not.toContain('_delta_log');
@@ -289,7 +290,9 @@ describe('a start', () => {
     const bytes = await readFile(archive);
     await rm(archive);
     const running = await start({ recoverMs: 5 });
-    expect(reports).toEqual([expect.stringMatching(/is archived: .*\.tar is missing; restore it/)]);
+    expect(reports).toEqual([
+      expect.stringMatching(/is archived: .*\.tar\.zst is missing; restore it/),
+    ]);
     expect(running.refusal(datasetId)).toMatch('is missing');
     expect(await dataset()).toMatchObject({ availability: 'archived' });
     expect(await hashesOf(lake.data.root)).toEqual(files);
@@ -308,26 +311,28 @@ describe('a start', () => {
     expect((await damage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
     await start();
     expect(await readdir(lake.data.archives)).toEqual([]);
-    expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual(['999999999999999.tar']);
+    expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual([
+      '999999999999999.tar.zst',
+    ]);
     await rm(lake.data.quarantine, { recursive: true });
     await expectAvailable('Standard');
   });
 });
 
 describe('a damaged archive', () => {
-  test.each([600, 5_000, 'end', 'swapped'] as const)('at %s is found by verify, and not restored', async (at) => {
+  test.each(['start', 'middle', 'end', 'swapped'] as const)('(%s) is found by verify, and not restored', async (at) => {
     lake = await Lake.open(await copyOf(templates.restore));
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
-    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 1_024));
+    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 10));
     else if (at === 'swapped') {
-      const text = bytes.toString('latin1').replace(/"created_at":"2/, '"created_at":"3');
-      await writeFile(archive, text, 'latin1');
+      const text = zstdDecompressSync(bytes).toString('latin1').replace(/"created_at":"2/, '"created_at":"3'); // prettier-ignore
+      await writeFile(archive, zstdCompressSync(Buffer.from(text, 'latin1')));
     } else {
-      bytes[at]! ^= 1;
+      bytes[at === 'start' ? 20 : bytes.length >> 1]! ^= 1;
       await writeFile(archive, bytes);
     }
-    const wrong = /does not match its checksum|damaged header|ends early|not the archive that was written/; // prettier-ignore
+    const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
     expect(await damage()).toEqual([expect.stringMatching(wrong)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const running = await start();
