@@ -3,13 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
+import { warm } from '../../../api/warm.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { startHost, type Host } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
 import { differences } from '../../faults/differences.js';
 import { until } from '../../until.js';
 import { idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Archives of datasets through the interface (contract 7.3). */
+/* Archives of datasets through the interface (contract 7.3, C10). */
 
 let server: TestServer;
 let ann: Client;
@@ -315,6 +317,18 @@ test('an empty dataset is archived and restored, too', async () => {
   expect((await ended(id)).json['status']).toBe('completed');
   const made = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 1 }] });
   expect(made.json['status']).toBe('completed');
+});
+
+test('a server does not warm an archived dataset, and reports nothing', async () => {
+  const id = await filled();
+  await changed(id, 'Archive');
+  await ended(id);
+  const reports: string[] = [];
+  const { catalog, store } = server;
+  const queryEngine = {} as QueryEngine; // it is not asked
+  const hot = [{ dataset: id, fields: ['n'] }];
+  await warm({ catalog, store, queryEngine }, hot, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
+  expect(reports).toEqual([]);
 });
 
 test('deleting an archived dataset removes its archive', async () => {

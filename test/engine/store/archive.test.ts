@@ -33,7 +33,7 @@ async function folder(name: string): Promise<string> {
   return path;
 }
 
-test('files of a retired dataset stay for snapshots that exist, until they have ended or the dataset is restored', async () => {
+test('files of a retired dataset stay for snapshots that exist, until they have ended or the dataset is restored (Q12)', async () => {
   const [id = 0, other = 0] = ids;
   const store = openStore(lake.data, { dropAfterMs: 20 });
   const before = await store.snapshot(id);
