@@ -9,7 +9,7 @@ import { runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
 import type { Store } from '../engine/store/store.js';
-import { visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js';
+import { archivedProblem, visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js';
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
@@ -38,7 +38,8 @@ export async function warm(
     const newest = [...existing].slice(-1).map((dataset) => ({ dataset, fields: [] }));
     for (const one of hot.length > 0 ? hot : newest) {
       if (signal.aborted) return;
-      if (!existing.has(one.dataset)) continue;
+      const dataset = existing.has(one.dataset) && (await catalog.datasets.get(one.dataset));
+      if (!dataset || archivedProblem(dataset) !== undefined) continue;
       try {
         await work(one);
       } catch (error) {

@@ -4,6 +4,7 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { AppError, invalid } from '../../engine/core/errors.js';
+import { archivedProblem } from '../../scheduler/jobs/visible-data.js';
 import type { ResourceKind } from './access.js';
 import type { AppContext } from './app-context.js';
 import type { Caller } from './request.js';
@@ -30,15 +31,30 @@ export function requireVault(tables: Tables, caller: Caller, id: number): Promis
  */
 export function requireAvailable(
   { scheduler }: AppContext,
-  { id, availability }: DatasetRow,
+  dataset: DatasetRow,
   what: string,
   field?: string,
 ): void {
+  const { id, availability, storageClass } = dataset;
   if (availability === 'available') return;
   const reason = scheduler.refusal(id);
   const message =
-    reason === undefined
-      ? `The dataset is ${availability}; it ${what} now.`
-      : `The dataset is ${availability} and ${what}: ${reason}. Its files have to be restored.`;
+    reason !== undefined
+      ? `The dataset is ${availability} and ${what}: ${reason}. Its files have to be restored.`
+      : (archivedProblem(dataset) ??
+        (storageClass === 'Archive'
+          ? `The dataset is being archived; it ${what} before it has been archived and restored again.`
+          : `The dataset is ${availability}; it ${what} now.`));
   throw field === undefined ? new AppError('invalid', message) : invalid(field, message);
+}
+
+/** Throws a 400 if the dataset is about to be archived, which would wait for what is started now. */
+export async function requireNoSnapshot(
+  { catalog }: AppContext,
+  { id }: DatasetRow,
+  field: string,
+): Promise<void> {
+  const task = await catalog.tasks.openTask('snapshot', id);
+  if (task === undefined) return;
+  throw invalid(field, `The dataset is being archived; cancel task ${task.id} to change it.`);
 }

@@ -1,6 +1,13 @@
 import type { Type } from '@nestjs/common';
 import type { OperationRow } from '../http/operation-row.js';
 import type { NamedSchema } from '../http/schema.js';
+import {
+  restoreOperations,
+  restoreTask,
+  snapshotOperations,
+  snapshotTask,
+} from './archives/archive-task.js';
+import { RestoresController, SnapshotsController } from './archives/archives.controller.js';
 import { beacon, beaconSet } from './beacons/beacon.js';
 import {
   BeaconQueriesController,
@@ -102,6 +109,8 @@ export const resources: readonly ResourceEntry[] = [
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
+  { controller: SnapshotsController, operations: [snapshotOperations], declarations: [snapshotTask] },
+  { controller: RestoresController, operations: [restoreOperations], declarations: [restoreTask] },
   { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancel] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
   { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },

@@ -1,3 +1,4 @@
+import type { Principal } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import { invalid } from '../../engine/core/errors.js';
 import type { Form } from '../http/form.js';
@@ -19,15 +20,39 @@ export function readStorageClass(form: Form, key: string): string | undefined {
   return form.choice(key, storageClasses);
 }
 
-/** Sets a dataset's storage class; throws a 400 for the archive, which is not available yet. */
+/**
+ * Sets a dataset's storage class (contract 7.3): `Archive` queues a snapshot, and another class of an archived dataset a restore. Throws a
+ * 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake` after the transaction.
+ *
+ * Choice: a dataset that is created with the class Archive, for example by its vault's default, is available and takes imports until
+ * Archive is set again on it once it has a commit: an empty dataset has nothing to archive.
+ */
 export async function setStorageClass(
-  tables: Tables,
+  tx: Tables,
+  caller: Principal,
   datasetId: number,
   storageClass: string | undefined,
 ): Promise<void> {
   if (storageClass === undefined) return;
-  const dataset = await tables.datasets.get(datasetId);
-  if (dataset?.storageClass === storageClass) return;
-  if (storageClass === 'Archive') throw invalid('storage_class', 'Archiving is not available yet.');
-  await tables.datasets.update(datasetId, { storageClass });
+  const dataset = await tx.datasets.get(datasetId);
+  if (dataset === undefined) return;
+  const isSame = dataset.storageClass === storageClass;
+  const open = (await tx.tasks.openTask('snapshot', datasetId)) ?? (await tx.tasks.openTask('restore', datasetId)); // prettier-ignore
+  if (open !== undefined) {
+    if (isSame) return;
+    const what = open.kind === 'snapshot' ? 'archived' : 'restored';
+    const message = `The dataset is being ${what}: wait for task ${open.id}, or cancel it.`;
+    throw invalid('storage_class', message);
+  }
+  const { user, account } = caller;
+  const job = { dataset, storageClass, userId: user.id, accountId: account.id };
+  if (dataset.availability === 'archived') {
+    if (!isSame) await tx.restores.create(job);
+  } else if (storageClass !== 'Archive') {
+    if (!isSame) await tx.datasets.update(datasetId, { storageClass });
+  } else if (!isSame || dataset.logVersion >= 0) {
+    if (dataset.availability !== 'available')
+      throw invalid('storage_class', `The dataset is ${dataset.availability} and cannot be archived.`); // prettier-ignore
+    await tx.snapshots.create(job);
+  }
 }

@@ -1,5 +1,6 @@
 import { AppError, notFound } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
+import type { ArchiveRow } from './archives.js';
 import type { BeaconSetRow } from './beacon-sets.js';
 import type { BeaconRow } from './beacons.js';
 import type { Tables } from './catalog.js';
@@ -33,6 +34,8 @@ export interface Kinds {
   readonly import: ImportRow;
   readonly export: ExportRow;
   readonly commit: CommitRow;
+  readonly snapshot: ArchiveRow;
+  readonly restore: ArchiveRow;
   readonly task: TaskRow;
   readonly 'saved query': SavedQueryRow;
   readonly 'beacon set': BeaconSetRow;
@@ -184,6 +187,14 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   },
   commit: async (tables, id) => {
     const row = await tables.commits.get(id);
+    return inDataset(tables, row?.datasetId, row);
+  },
+  snapshot: async (tables, id) => {
+    const row = await tables.snapshots.get(id);
+    return inDataset(tables, row?.datasetId, row);
+  },
+  restore: async (tables, id) => {
+    const row = await tables.restores.get(id);
     return inDataset(tables, row?.datasetId, row);
   },
   task: async (tables, id) => {

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { fileStats, list } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
+import { archiveTable, type ArchiveTable } from './archives.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
 import { beaconTable, type BeaconRow } from './beacons.js';
 import { commitTable, type CommitTable } from './commits.js';
@@ -45,6 +46,8 @@ export interface Tables {
   readonly imports: ImportTable;
   readonly exports: ExportTable;
   readonly commits: CommitTable;
+  readonly snapshots: ArchiveTable;
+  readonly restores: ArchiveTable;
   readonly tasks: TaskTable;
   readonly idempotencyKeys: IdempotencyKeyTable;
   readonly savedQueries: SavedResourceTable<SavedQueryRow>;
@@ -153,6 +156,8 @@ function tablesOf(db: Database): Tables {
     imports: importTable(db),
     exports: exportTable(db),
     commits: commitTable(db),
+    snapshots: archiveTable(db, 'snapshot'),
+    restores: archiveTable(db, 'restore'),
     tasks: taskTable(db),
     idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),
@@ -181,7 +186,7 @@ async function requireIntact(db: Database, file: string): Promise<void> {
 async function requireNoOrphanedData(file: string): Promise<void> {
   const stats = await fileStats(file);
   if (stats !== undefined && stats.bytes > 0) return;
-  for (const name of ['datasets', 'objects', 'exports']) {
+  for (const name of ['datasets', 'archives', 'objects', 'exports']) {
     const folder = join(dirname(file), name);
     if ((await list(folder)).length === 0) continue;
     throw new AppError(

@@ -41,6 +41,8 @@ export const jobs: Readonly<Record<JobResourceKind, TableCodec<JobRow, object>>>
   import: table<JobRow>('imports', jobColumns, {}),
   export: table<JobRow>('exports', jobColumns, {}),
   commit: table<JobRow>('commits', jobColumns, {}),
+  snapshot: table<JobRow>('snapshots', jobColumns, {}),
+  restore: table<JobRow>('restores', jobColumns, {}),
 });
 
 /** The list filters of imports, exports and commits. */

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
+  archiveSchema,
   backgroundTaskSchema,
   commitCountSchema,
   declaredFieldSchema,
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { version: 7, name: 'declared fields', statements: declaredFieldSchema },
   { version: 8, name: 'counts of commits, versions of exports', statements: commitCountSchema },
   { version: 9, name: 'deleted commits', statements: deletedCommitSchema },
+  { version: 10, name: 'archives of datasets', statements: archiveSchema },
 ];
 
 /**

@@ -332,3 +332,19 @@ export const deletedCommitSchema: readonly string[] = [
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,
 ];
+
+/** The columns that snapshots and restores share: what the dataset was and becomes, and the archive that is written or read. */
+const archiveColumns = `${jobColumns},
+  storage_class TEXT NOT NULL,
+  previous_class TEXT NOT NULL,
+  log_version BIGINT,
+  bytes BIGINT,
+  checksum TEXT`;
+
+/** Adds the tasks that move datasets into archives and back. */
+export const archiveSchema: readonly string[] = [
+  `CREATE TABLE snapshots (${archiveColumns})`,
+  `CREATE INDEX snapshots_dataset ON snapshots (dataset_id, id)`,
+  `CREATE TABLE restores (${archiveColumns})`,
+  `CREATE INDEX restores_dataset ON restores (dataset_id, id)`,
+];

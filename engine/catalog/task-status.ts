@@ -1,6 +1,7 @@
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
+import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { jobs, type JobRow } from './jobs.js';
@@ -67,6 +68,8 @@ export async function setStatus(
     await tx.run(tasks.update(task.id, changed)!);
     const job = await jobOfTask(tx, task);
     if (job === undefined) return;
+    // A task that a restart queues again leaves its dataset to the reconciliation, which may have refused it.
+    if (to !== 'queued') await changeAvailability(tx, task, to);
     const update = codecOf(task.kind)!.update(job.id, {
       status: to,
       timestamps: [...job.timestamps, [job.status, to, now]],

@@ -1,6 +1,7 @@
 import { budgets } from '../core/budgets.js';
 import { invalid, notFound } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
+import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import type { JobRow } from './jobs.js';
@@ -9,6 +10,7 @@ import { mayAccess } from './permission.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
 import {
   activeStatuses,
+  archiveKinds,
   isActive,
   tasks,
   type TaskClass,
@@ -40,12 +42,12 @@ export interface TaskFilter extends AccessFilter {
  */
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
-  /** The import, export or commit that the task runs; undefined if it was deleted. */
+  /** The resource that the task runs; undefined if it was deleted, or the kind has none. */
   job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<JobRow | undefined>;
   list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
   /**
    * Marks the next queued task as running, with one attempt more, and returns it; undefined if there is none. The order is
-   * by priority, then by age.
+   * by priority, then by age. Snapshots and restores wait until earlier tasks on their dataset have ended, and no other one runs.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -137,6 +139,12 @@ export function taskTable(db: Database): TaskTable {
           AND NOT EXISTS (
             SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id))
+          AND NOT (${isOneOf(sql`tasks.kind`, archiveKinds)} AND EXISTS (
+            SELECT 1 FROM tasks other WHERE other.id <> tasks.id
+            AND (other.status = 'running'
+              OR (other.id < tasks.id AND ${isOneOf(sql`other.status`, activeStatuses)}))
+            AND (other.target_object_id = tasks.target_object_id
+              OR other.source_object_id = tasks.target_object_id)))
           AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'
@@ -214,7 +222,11 @@ export function taskTable(db: Database): TaskTable {
         return cancelWithChildren(tx, task);
       }),
     requeue: (id, options = {}) =>
-      db.atomic(async (tx) => requeueTask(tx, await existing(tx, id), options)),
+      db.atomic(async (tx) => {
+        const task = await requeueTask(tx, await existing(tx, id), options);
+        await changeAvailability(tx, task, 'queued');
+        return task;
+      }),
     requeueRunning: () =>
       db.atomic(async (tx) => {
         const rows = await tx.all(

@@ -40,6 +40,10 @@ export class DataFolder {
   get rejected(): string {
     return this.path('rejected');
   }
+  /** The archives of datasets with the storage class Archive. */
+  get archives(): string {
+    return this.path('archives');
+  }
   get fileTables(): string {
     return this.path('file-tables');
   }
@@ -77,6 +81,10 @@ export class DataFolder {
   /** The records that an import rejected, with the reasons; kept as long as the import exists. */
   rejectedLines(importId: number): string {
     return this.path('rejected', `${id(importId)}.jsonl.gz`);
+  }
+  /** All files of an archived dataset, in one. */
+  archive(datasetId: number): string {
+    return this.path('archives', `${id(datasetId)}.tar.zst`);
   }
   /** The folder of an uploaded file converted to segments for queries; every task that converts it has a folder of its own. */
   fileTable(objectId: number, revision: number, taskId: number): string {

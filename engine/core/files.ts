@@ -29,6 +29,7 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
     'objects',
     'exports',
     'rejected',
+    'archives',
     'file-tables',
     'scratch',
     'quarantine',

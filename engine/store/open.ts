@@ -5,6 +5,7 @@ import { budgets } from '../core/budgets.js';
 import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
+import { damaged } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
@@ -13,6 +14,7 @@ import {
   list,
   makeFolder,
   moveFile,
+  removeFile,
   removeTree,
   syncFolder,
 } from '../core/files.js';
@@ -72,6 +74,8 @@ class FileStore implements Store {
   readonly #snapshots: SnapshotCache;
   /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
+  /** By dataset: the timers that remove the folders of dropped and archived datasets. */
+  readonly #removals = new Map<number, NodeJS.Timeout>();
   /** By dataset: resolves when the last operation in the queue has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
@@ -176,7 +180,7 @@ class FileStore implements Store {
     const entries = await list(this.#folder.dataset(datasetId));
     const isDropped = this.#dropped.has(datasetId);
     if (isDropped || entries.some((entry) => entry.name === droppedLog)) {
-      throw new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
+      throw deletedMeanwhile(datasetId);
     }
   }
 
@@ -224,19 +228,56 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       this.#dropped.add(datasetId);
       if ((await list(this.#folder.log(datasetId))).length === 0) {
-        return removeTree(this.#folder.dataset(datasetId)); // never committed, so nobody reads it
-      }
-      // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
-      const mark = this.#folder.path('datasets', String(datasetId), droppedLog);
-      await moveFile(this.#folder.log(datasetId), mark);
-      await syncFolder(this.#folder.dataset(datasetId));
-      this.#snapshots.forget(datasetId);
-      this.#integrity.forget(datasetId);
-      const remove = () => removeTree(this.#folder.dataset(datasetId));
-      if (this.#dropAfterMs === 0) await remove();
-      // The next sweep removes what a failure or a restart leaves.
-      else setTimeout(() => void remove().catch(() => undefined), this.#dropAfterMs).unref();
+        await removeTree(this.#folder.dataset(datasetId)); // never committed, so nobody reads it
+      } else await this.#remove(datasetId);
+      await removeFile(this.#folder.archive(datasetId));
     });
+  }
+
+  retire(datasetId: number): Promise<void> {
+    return this.#exclusively(datasetId, async () => {
+      const archive = this.#folder.archive(datasetId);
+      if (!fileExists(archive)) throw damaged(archive, 'is missing');
+      const folder = this.#folder.dataset(datasetId);
+      if ((await list(this.#folder.log(datasetId))).length > 0) await this.#remove(datasetId);
+      // What has been retired before waits for its removal; the rest was never committed.
+      else if (!fileExists(join(folder, droppedLog))) await removeTree(folder);
+    });
+  }
+
+  restore(datasetId: number, unpacked: string): Promise<void> {
+    return this.#exclusively(datasetId, async () => {
+      if (this.#dropped.has(datasetId)) throw deletedMeanwhile(datasetId);
+      const folder = this.#folder.dataset(datasetId);
+      // What the archived dataset left has the same names and bytes.
+      clearTimeout(this.#removals.get(datasetId));
+      this.#removals.delete(datasetId);
+      await removeTree(folder);
+      await moveFile(this.#folder.checked(unpacked), folder);
+      await syncFolder(this.#folder.datasets);
+    });
+  }
+
+  /** Removes a dataset's log at once, and its folder when queries that have begun no longer need it. */
+  async #remove(datasetId: number): Promise<void> {
+    // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
+    const mark = this.#folder.path('datasets', String(datasetId), droppedLog);
+    await removeTree(mark); // left by an earlier archive
+    await moveFile(this.#folder.log(datasetId), mark);
+    await syncFolder(this.#folder.dataset(datasetId));
+    this.#snapshots.forget(datasetId);
+    this.#integrity.forget(datasetId);
+    if (this.#dropAfterMs === 0) return removeTree(this.#folder.dataset(datasetId));
+    const timer = setTimeout(() => {
+      const remove = async (): Promise<void> => {
+        if (this.#removals.get(datasetId) !== timer) return; // restored meanwhile
+        this.#removals.delete(datasetId);
+        await removeTree(this.#folder.dataset(datasetId));
+      };
+      // The next sweep removes what a failure or a restart leaves.
+      void this.#exclusively(datasetId, remove).catch(() => undefined);
+    }, this.#dropAfterMs);
+    this.#removals.set(datasetId, timer.unref());
   }
 
   async datasets(): Promise<readonly number[]> {
@@ -286,6 +327,10 @@ class FileStore implements Store {
       if (this.#queues.get(datasetId) === promise) this.#queues.delete(datasetId);
     }
   }
+}
+
+function deletedMeanwhile(datasetId: number): AppError {
+  return new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
 }
 
 interface Move {

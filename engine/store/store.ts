@@ -129,8 +129,11 @@ export interface Damage {
   readonly problem: string;
 }
 
-/** What the catalogue says about a dataset: the version that it knows (-1: none yet), or that it was deleted; undefined if it says nothing. */
-export type KnownVersion = number | 'deleted' | undefined;
+/**
+ * What the catalogue says about a dataset: the version that it knows (-1: none yet), or that it was deleted or archived; undefined if it
+ * says nothing.
+ */
+export type KnownVersion = number | 'deleted' | 'archived' | undefined;
 
 /** What a sweep did. Names are relative to the folder of all datasets. */
 export interface Swept {
@@ -162,8 +165,15 @@ export interface Store {
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */
   version(datasetId: number): Promise<number>;
-  /** Deletes a dataset: at once for new snapshots; its files are removed when queries that use an earlier one have ended. */
+  /** Deletes a dataset, also an archived one: at once for new snapshots; its files are removed when queries that use an earlier one have ended. */
   drop(datasetId: number): Promise<void>;
+  /**
+   * Removes the folder of an archived dataset, like `drop`; its archive remains. Does nothing if there is no folder, and throws `damaged`,
+   * before anything is removed, if there is no archive.
+   */
+  retire(datasetId: number): Promise<void>;
+  /** Gives the unpacked folder of an archived dataset its name. Throws `conflict` if the dataset was deleted meanwhile. */
+  restore(datasetId: number, unpacked: string): Promise<void>;
   /** The datasets that have a log. */
   datasets(): Promise<readonly number[]>;
   /**

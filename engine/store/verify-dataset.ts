@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
+import { fileExists, identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
 import { problemOf } from './integrity.js';
 import { nothing, replay, type LogState } from './snapshot.js';
 import type { Damage, Swept } from './store.js';
@@ -49,11 +49,17 @@ export async function verifyDataset(
 export async function sweepDataset(
   folder: DataFolder,
   datasetId: number,
-  known: number | 'deleted',
+  known: number | 'deleted' | 'archived',
   scratch: ReadonlySet<string>,
 ): Promise<Swept> {
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
+  if (known === 'archived') {
+    // Only what was retired is removed, and only while the archive is there: else it may be all that is left.
+    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return none;
+    await removeTree(path);
+    return { removed: names, quarantined: [] };
+  }
   if (known === 'deleted') {
     // A dataset that still has a log was not deleted here: the catalogue belongs to other files.
     if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0) return none;

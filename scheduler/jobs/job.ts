@@ -25,6 +25,8 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly displayName: string;
   /** For kinds whose tasks the server adds with `Scheduler.perform`. Absent for kinds with a resource, which the catalogue queues. */
   readonly background?: BackgroundOptions;
+  /** Whether its tasks begin only when no other task works on their target. */
+  readonly requiresIdleTarget?: boolean;
   /** Number of deaths of the worker process, which only the task can have caused, before it fails; `budgets.taskAttempts` by default. */
   readonly attempts?: number;
   /** The scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */

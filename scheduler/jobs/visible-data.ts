@@ -49,15 +49,39 @@ async function newestOf(
   store: Store,
   datasetId: number,
 ): Promise<{ readonly newest: Snapshot; readonly dataset: DatasetRow }> {
-  let newest = await store.snapshot(datasetId);
+  refuseArchived(await catalog.datasets.get(datasetId));
+  const read = store.snapshot(datasetId).catch(async (error: unknown) => {
+    refuseArchived(await catalog.datasets.get(datasetId)); // since a moment ago
+    throw error;
+  });
+  let newest = await read;
   const dataset = await catalog.datasets.get(datasetId);
   if (dataset === undefined) throw notFound();
+  refuseArchived(dataset);
   // A commit may have come between the two reads.
   if (newest.version < dataset.logVersion) newest = await store.snapshot(datasetId);
   if (newest.version < dataset.logVersion) {
     throw lostVersions(datasetId, newest.version, dataset.logVersion);
   }
   return { newest, dataset };
+}
+
+/** Throws `invalid`, with what to do, for a dataset whose files are in its archive. */
+export function refuseArchived(dataset: DatasetRow | undefined): void {
+  const problem = dataset && archivedProblem(dataset);
+  if (problem !== undefined) throw new AppError('invalid', problem);
+}
+
+/** Why the records of a dataset cannot be read or changed, and what to do; undefined unless its files are in its archive. */
+export function archivedProblem({ availability }: DatasetRow): string | undefined {
+  if (availability === 'archived') {
+    return (
+      'The dataset is archived: set its storage_class to another one, such as Standard, ' +
+      'and wait until the restore task has completed.'
+    );
+  }
+  if (availability !== 'restoring') return undefined;
+  return 'The dataset is archived and being restored: wait until the restore task has completed.';
 }
 
 /** The error of a log that ends before the version that the catalogue knows. */

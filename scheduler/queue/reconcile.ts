@@ -3,6 +3,8 @@ import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { lostVersions } from '../jobs/visible-data.js';
+import { withDatasetLock } from './dataset-lock.js';
+import { isArchived } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
 export interface ReconciliationOptions {
@@ -63,6 +65,7 @@ export class Reconciliation {
     const dataset = await catalog.datasets.get(id);
     if (dataset === undefined) return void this.#refusals.delete(id);
     const { logVersion, availability } = dataset;
+    if (isArchived(dataset)) return this.#checkArchive(id, availability);
     try {
       await this.#replayLog(id, logVersion);
       if (this.#refusals.delete(id)) report(`dataset ${id} is available again`);
@@ -77,6 +80,27 @@ export class Reconciliation {
           `restore datasets/${id} from a backup and it becomes available by itself`,
       );
       await catalog.datasets.update(id, { availability: 'unavailable' });
+    }
+  }
+
+  /**
+   * Checks that an archived dataset has its archive, and removes the folder that a kill has left beside it: the archive is complete
+   * before the catalogue says `archived`, and a restored folder counts when the catalogue says `available`.
+   */
+  async #checkArchive(id: number, availability: string): Promise<void> {
+    const { catalog, store, report } = this.#options;
+    try {
+      // The lock excludes a restore that is being published.
+      await withDatasetLock(id, async () => {
+        const now = await catalog.datasets.get(id);
+        if (now !== undefined && isArchived(now)) await store.retire(id);
+      });
+      if (this.#refusals.delete(id)) report(`the archive of dataset ${id} is there again`);
+    } catch (error) {
+      const reason = toErrorValue(error).message;
+      if (this.#refusals.get(id) === reason) return;
+      this.#refusals.set(id, reason);
+      report(`dataset ${id} is ${availability}: ${reason}; restore it from a backup`);
     }
   }
 

@@ -14,6 +14,7 @@ import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import type { SweepContext } from '../jobs/job.js';
 import { spillFolder } from '../worker/messages.js';
+import { isArchived } from './verify-archives.js';
 import { isTerminal } from './waiting.js';
 
 /** Removes the scratch folders of all attempts of a task. None of them may be running. */
@@ -37,7 +38,7 @@ export async function sweepDatasets(
 ): Promise<void> {
   const { quarantined } = await store.sweep(async (id) => {
     const row = await catalog.datasets.get(id);
-    if (row !== undefined) return row.logVersion;
+    if (row !== undefined) return isArchived(row) ? 'archived' : row.logVersion;
     return (await catalog.isIssued(id)) ? 'deleted' : undefined;
   });
   for (const name of quarantined) {

@@ -12,6 +12,12 @@ import type { Store } from '../../engine/store/store.js';
 import { droppedLog } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
 import { isScratchOfOpenTask } from './sweep.js';
+import {
+  isArchived,
+  verifyArchive,
+  verifyNoOtherArchives,
+  type ReportProblem,
+} from './verify-archives.js';
 
 /** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
 export interface Difference {
@@ -37,7 +43,10 @@ export async function verifyFolder(parts: VerifyOptions): Promise<readonly Diffe
   const found: Difference[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
   const { rows } = await parts.catalog.datasets.list({ viewer: null }, wholeList);
-  for (const dataset of rows) await verifyDataset(parts, dataset, report);
+  const archived = rows.filter(isArchived);
+  for (const dataset of archived) await verifyArchive(parts, dataset, report);
+  await verifyNoOtherArchives(parts, archived, report);
+  for (const dataset of rows) if (!isArchived(dataset)) await verifyDataset(parts, dataset, report);
   await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), report);
   await verifyObjects(parts, report);
   await verifyExports(parts, report);
@@ -46,8 +55,6 @@ export async function verifyFolder(parts: VerifyOptions): Promise<readonly Diffe
   await verifyQuarantine(parts, report);
   return found;
 }
-
-type ReportProblem = (where: string, problem: string) => void;
 
 async function verifyDataset(
   parts: VerifyOptions,

@@ -265,6 +265,28 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
   };
 }
 
+/** The tasks that have archived and restored a dataset. */
+export interface ArchiveTaskIds {
+  readonly snapshot: number;
+  readonly restore: number;
+}
+
+/** Archives and restores a dataset of its own. */
+export async function makeArchiveTasks(owner: Client, vaultId: number): Promise<ArchiveTaskIds> {
+  const datasetId = idOf(await owner.post('/v2/datasets', { vault_id: vaultId, name: 'archived' }));
+  const done: number[] = [];
+  for (const [noun, storage_class] of [
+    ['snapshot', 'Archive'],
+    ['restore', 'Standard'],
+  ] as const) {
+    await owner.patch(`/v2/datasets/${datasetId}`, { storage_class });
+    const path = `/v2/dataset_${noun}_tasks`;
+    const [row] = listOf(await owner.get(`${path}?dataset_id=${datasetId}`));
+    done.push(idOf(await waitFor(owner, `${path}/${String(row?.['id'])}`)));
+  }
+  return { snapshot: done[0]!, restore: done[1]! };
+}
+
 /** Polls a job or a task until it has ended. */
 export async function waitFor(client: Client, path: string): Promise<Answer> {
   for (;;) {

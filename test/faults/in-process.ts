@@ -16,16 +16,27 @@ import { DataFolder as Folder } from '../../engine/core/data-folder.js';
  * that a task takes, wherever it takes it otherwise. What is sent is copied as between processes.
  */
 
+type HostArguments = [...Parameters<typeof startHost>, jobs?: Jobs];
+
 /** Starts a worker in this process. */
-export const hostInProcess = (
-  ...[config, , events, jobs = declaredJobs]: [...Parameters<typeof startHost>, jobs?: Jobs]
-): Host => {
+export const hostInProcess = (...args: HostArguments): Host => {
+  const data = new Folder(args[0].dataFolder);
+  return hostWith(openEngine(data), args);
+};
+
+/** Starts a worker in this process for tasks that need no SQL engine, whose opening a fault could strike. */
+export const hostWithoutEngine = (...args: HostArguments): Host =>
+  hostWith(Promise.resolve(undefined), args);
+
+function hostWith(
+  engine: Promise<QueryEngine | undefined>,
+  [config, , events, jobs = declaredJobs]: HostArguments,
+): Host {
   const data = new Folder(config.dataFolder);
-  const engine = openEngine(data);
   const handle = createWorker({
     data,
     pool: poolInProcess(config.threads),
-    withQueryEngine: async (work) => work(await engine),
+    withQueryEngine: async (work) => work((await engine)!),
     fetchFile: openFetcher(config.fetching),
     jobs,
     send: (message) => setImmediate(() => events.message(structuredClone(message))),
@@ -34,9 +45,9 @@ export const hostInProcess = (
     pid: null,
     send: (message: ToWorker) => setImmediate(() => void handle(structuredClone(message))),
     kill: () => false,
-    close: async () => (await engine).close(),
+    close: async () => (await engine)?.close(),
   };
-};
+}
 
 function openEngine(data: DataFolder): Promise<QueryEngine> {
   return openQueryEngine({

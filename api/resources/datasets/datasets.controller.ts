@@ -34,18 +34,20 @@ export const DatasetsController = crudController<
     if (!created.dataset) throw new Error('createObject returned no dataset');
     return created.dataset;
   },
-  update: async (context, { form, values }, { id, capacity }) => {
+  update: async (context, { caller, form, values }, { id, capacity }) => {
     const { storageClass, ...patch } = values;
     const object = await context.catalog.objects.get(id);
     refuseChange(form, 'vault_id', object?.vaultId, unchangeable.vault);
     refuseChange(form, 'capacity', capacity, unchangeable.capacity);
     refuseChange(form, 'fields', undefined, unchangeable.fields);
     form.done();
-    return context.catalog.transaction(async (tx) => {
-      await setStorageClass(tx, id, storageClass);
+    const changed = await context.catalog.transaction(async (tx) => {
+      await setStorageClass(tx, caller, id, storageClass);
       await tx.objects.update(id, patch);
       return tx.datasets.get(id);
     });
+    context.scheduler.wake();
+    return changed;
   },
   delete: async (context, { id }) => removeFiles(context, await context.catalog.objects.delete(id)),
 });

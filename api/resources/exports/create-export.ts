@@ -14,7 +14,7 @@ import type { AppContext } from '../../http/app-context.js';
 import { asOfText, resolveAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
-import { requireResource } from '../../http/require-resource.js';
+import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
 
 /** Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). */
 export async function createExport(
@@ -36,6 +36,7 @@ export async function createExport(
   const options = exportResource.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
+  await requireNoSnapshot(context, dataset, 'dataset_id');
   const total = await countRecords(context, dataset, params, asOf?.version);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({

@@ -14,7 +14,11 @@ import { importResource, serverMetadataIn } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
-import { requireAvailable, requireResource } from '../../http/require-resource.js';
+import {
+  requireAvailable,
+  requireNoSnapshot,
+  requireResource,
+} from '../../http/require-resource.js';
 import { checkTargetFields } from './import-options.js';
 
 /**
@@ -40,6 +44,7 @@ export async function createImport(
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
   requireAvailable(context, dataset, 'takes no imports', 'dataset_id');
+  await requireNoSnapshot(context, dataset, 'dataset_id');
   const job: NewImport = {
     ...options,
     datasetId: dataset.id,

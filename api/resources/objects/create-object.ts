@@ -39,7 +39,6 @@ export async function createObject(
   if (objectType !== 'dataset' && capacity !== undefined) {
     form.fail('capacity', 'Only datasets have a capacity.');
   }
-  if (storageClass === 'Archive') form.fail('storage_class', 'Archiving is not available yet.');
   // A vault that does not exist is answered before all other mistakes.
   const vault =
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);

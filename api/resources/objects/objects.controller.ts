@@ -78,9 +78,10 @@ export class ObjectsController {
   put(
     @Resource() object: ObjectRow,
     @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    return this.patch(object, body, request);
+    return this.patch(object, body, caller, request);
   }
 
   @Operation(objectOperations.patch)
@@ -88,6 +89,7 @@ export class ObjectsController {
   async patch(
     @Resource() object: ObjectRow,
     @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
@@ -103,9 +105,10 @@ export class ObjectsController {
     const newClass = dataset && readStorageClass(form, 'storage_class');
     form.done();
     const row = await this.context.catalog.transaction(async (tx) => {
-      await setStorageClass(tx, object.id, newClass);
+      await setStorageClass(tx, caller, object.id, newClass);
       return tx.objects.update(object.id, patch);
     });
+    this.context.scheduler.wake();
     if (!row) throw notFound();
     return presenterFor(this.context, request).object(row);
   }

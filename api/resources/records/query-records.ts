@@ -13,7 +13,11 @@ import {
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
 import type { EncodedPage } from '../../../engine/query/results/answer.js';
-import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
+import {
+  refuseArchived,
+  visibleData,
+  type VisibleData,
+} from '../../../scheduler/jobs/visible-data.js';
 import { asOfText, resolveAsOf } from './as-of.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -267,7 +271,7 @@ async function onVersion<R>(
   );
 }
 
-/** Runs work on a dataset. Any error becomes a 404 if the dataset was deleted meanwhile: its files may be gone. */
+/** Runs work on a dataset. Any error becomes a 404 if the dataset was deleted meanwhile, a 400 if it was archived: its files may be gone. */
 async function unlessDeleted<T>(
   context: AppContext,
   dataset: DatasetRow,
@@ -276,7 +280,9 @@ async function unlessDeleted<T>(
   try {
     return await work();
   } catch (error) {
-    if ((await context.catalog.datasets.get(dataset.id)) === undefined) throw notFound();
+    const after = await context.catalog.datasets.get(dataset.id);
+    if (after === undefined) throw notFound();
+    refuseArchived(after);
     throw error;
   }
 }

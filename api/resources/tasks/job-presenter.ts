@@ -1,3 +1,4 @@
+import type { ArchiveRow } from '../../../engine/catalog/archives.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
@@ -5,6 +6,7 @@ import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { JobResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
+import { restoreTask, snapshotTask } from '../archives/archive-task.js';
 import { commit } from '../commits/commit.js';
 import { exportResource } from '../exports/export.js';
 import { importResource } from '../imports/import.js';
@@ -26,6 +28,10 @@ export class JobPresenter {
       this.#view(await this.#presenter.tables.exports.get(id), (row) => this.ofExport(row)),
     commit: async (id) =>
       this.#view(await this.#presenter.tables.commits.get(id), (row) => this.ofCommit(row)),
+    snapshot: async (id) =>
+      this.#view(await this.#presenter.tables.snapshots.get(id), (row) => this.ofSnapshot(row)),
+    restore: async (id) =>
+      this.#view(await this.#presenter.tables.restores.get(id), (row) => this.ofRestore(row)),
   };
 
   constructor(context: AppContext, request: ApiRequest) {
@@ -52,7 +58,15 @@ export class JobPresenter {
     return commit.view(row, { ...(await this.#context(row)), reverted, rollback });
   }
 
-  /** A task, with the import, export or commit that it runs if `isComplete`. */
+  async ofSnapshot(row: ArchiveRow): Promise<object> {
+    return snapshotTask.view(row, await this.#context(row));
+  }
+
+  async ofRestore(row: ArchiveRow): Promise<object> {
+    return restoreTask.view(row, await this.#context(row));
+  }
+
+  /** A task, with the resource that it runs if `isComplete`. */
   async ofTask(row: TaskRow, isComplete = false): Promise<object> {
     return task.view(row, {
       targetObject: await this.#presenter.objectSummary(row.targetObjectId),

@@ -23,17 +23,22 @@ import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import type { JobAction } from './jobs.operations.js';
 
-/** What distinguishes the controller of one kind of job from another. */
-export interface JobControllerDescription<K extends JobResourceKind> {
+/** What the lists and the answers of a kind of job need. */
+export interface JobListDescription<K extends JobResourceKind> {
   readonly kind: K;
-  /** The permission that cancelling needs; write when absent. */
-  readonly cancelPermission?: Permission;
-  readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
+  readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
     get(id: number): Promise<Kinds[K] | undefined>;
     list(filter: JobFilter, page: Page): Promise<Listed<Kinds[K]>>;
   };
   view(presenter: JobPresenter, row: Kinds[K]): Promise<object>;
+}
+
+/** What distinguishes the controller of one kind of job from another. */
+export interface JobControllerDescription<K extends JobResourceKind> extends JobListDescription<K> {
+  /** The permission that cancelling needs; write when absent. */
+  readonly cancelPermission?: Permission;
+  readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
   /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
   readonly update?: {
     /** What the request gives and has no effect, because clients send it back. */
@@ -47,7 +52,49 @@ export interface JobControllerDescription<K extends JobResourceKind> {
 type JobControllerClass<Row> = new (context: AppContext) => {
   readonly context: AppContext;
   view(row: Row, request: ApiRequest): Promise<object>;
+  page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object>;
 };
+
+/** The class from which the controller of a kind of job inherits that is only read: the account-wide list, and get. */
+export function jobListController<K extends JobResourceKind>(
+  job: JobListDescription<K>,
+): JobControllerClass<Kinds[K]> {
+  type Row = Kinds[K];
+
+  @Controller()
+  class JobListController {
+    constructor(readonly context: AppContext) {}
+
+    @Operation(job.operations.list)
+    @Access('read')
+    list(
+      @Query() query: QueryParams,
+      @CurrentCaller() caller: Caller,
+      @Req() request: ApiRequest,
+    ): Promise<object> {
+      return this.page(jobFilter(query, caller), query, request);
+    }
+
+    @Operation(job.operations.get)
+    @Access('read', job.kind)
+    get(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
+      return this.view(row, request);
+    }
+
+    view(row: Row, request: ApiRequest): Promise<object> {
+      return job.view(new JobPresenter(this.context, request), row);
+    }
+
+    page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object> {
+      const presenter = new JobPresenter(this.context, request);
+      return answerList<Row>(request, query, {
+        rows: (page) => job.table(this.context.catalog).list(filter, page),
+        views: (rows) => presenter.each(rows, (row) => job.view(presenter, row)),
+      });
+    }
+  }
+  return JobListController;
+}
 
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
 export function jobController<K extends JobResourceKind>(
@@ -59,19 +106,7 @@ export function jobController<K extends JobResourceKind>(
   const fixed = keysOf(operations.create).filter((key) => !changeable.includes(key));
 
   @Controller()
-  class JobController {
-    constructor(readonly context: AppContext) {}
-
-    @Operation(operations.list)
-    @Access('read')
-    list(
-      @Query() query: QueryParams,
-      @CurrentCaller() caller: Caller,
-      @Req() request: ApiRequest,
-    ): Promise<object> {
-      return this.page(jobFilter(query, caller), query, request);
-    }
-
+  class JobController extends jobListController<K>(job) {
     @Operation(operations.ofDataset)
     @Access('read', 'dataset')
     ofDataset(
@@ -81,12 +116,6 @@ export function jobController<K extends JobResourceKind>(
       @Req() request: ApiRequest,
     ): Promise<object> {
       return this.page({ viewer: viewerOf(caller), datasetId: dataset.id }, query, request);
-    }
-
-    @Operation(operations.get)
-    @Access('read', kind)
-    get(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
-      return this.view(row, request);
     }
 
     @Operation(operations.put)
@@ -132,18 +161,6 @@ export function jobController<K extends JobResourceKind>(
       for (const key of given)
         refuseChange(form, key, shown[key], `The ${key} of an ${kind} cannot be changed.`);
     }
-
-    view(row: Row, request: ApiRequest): Promise<object> {
-      return job.view(new JobPresenter(this.context, request), row);
-    }
-
-    page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object> {
-      const presenter = new JobPresenter(this.context, request);
-      return answerList<Row>(request, query, {
-        rows: (page) => job.table(this.context.catalog).list(filter, page),
-        views: (rows) => presenter.each(rows, (row) => job.view(presenter, row)),
-      });
-    }
   }
   return JobController;
 }
@@ -154,7 +171,7 @@ function keysOf(operation: OperationRow | undefined): readonly string[] {
   return typeof body === 'object' ? Object.keys(body.schema['properties'] as object) : [];
 }
 
-/** The filters of the account-wide lists of imports, exports and commits. */
+/** The filters of the account-wide lists. */
 function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),

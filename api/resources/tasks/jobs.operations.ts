@@ -24,6 +24,17 @@ interface JobNames {
   readonly note?: string;
 }
 
+/** The query parameters of the account-wide lists. */
+export const jobFilters = {
+  id: 'One or several ids, separated by commas.',
+  status: 'One or several statuses, separated by commas.',
+  dataset_id: 'Dataset.',
+  vault_id: 'Vault.',
+  user_id: 'The user who started it.',
+  user: 'The same as user_id.',
+  ...paging,
+};
+
 /** The operations that imports, exports and commits have in common. */
 export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
 
@@ -34,24 +45,12 @@ function jobOperations<K extends string>(
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
   const change = repeating(body, answer);
-  const filters = {
-    dataset_id: 'Dataset.',
-    vault_id: 'Vault.',
-    user_id: 'The user who started it.',
-    user: 'The same as user_id.',
-  };
-  const list = {
-    id: 'One or several ids, separated by commas.',
-    status: 'One or several statuses, separated by commas.',
-    ...filters,
-    ...paging,
-  };
   const common: Readonly<Record<JobAction, OperationDeclaration>> = {
     list: {
       method: 'GET',
       paths: [path],
       summary: `Lists the ${name} of all datasets that the user may read.`,
-      query: list,
+      query: jobFilters,
       answer: { listOf: answer },
     },
     ofDataset: {
@@ -221,7 +220,7 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
   get: {
     method: 'GET',
     paths: oneTask,
-    summary: 'Returns a task with the import, export or commit that it runs.',
+    summary: 'Returns a task with the import, export, commit, snapshot or restore that it runs.',
     answer: task.schema,
   },
   put: {

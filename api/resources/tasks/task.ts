@@ -3,6 +3,7 @@ import type { Job } from '../../../scheduler/jobs/job.js';
 import { isActive, type TaskRow } from '../../../engine/catalog/task-row.js';
 import { constant, declareResource } from '../../http/resource.js';
 import {
+  boolean,
   id,
   integer,
   jsonObject,
@@ -28,7 +29,7 @@ export interface TaskContext extends WithUser {
   readonly origin: string;
 }
 
-type TaskType = Pick<Job, 'type' | 'displayName' | 'background'>;
+type TaskType = Pick<Job, 'type' | 'displayName' | 'background' | 'requiresIdleTarget'>;
 
 /** The declaration of each kind of task; `type` is `<anything>.<class name>` (contract 15.1). */
 export const taskTypes: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
@@ -42,7 +43,8 @@ const vaultType = nullable(reference('VaultSummary'));
 /** A task (contract 15.1). */
 export const task = declareResource<TaskRow, TaskContext>({
   name: 'Task',
-  description: 'A task of the queue: the work of an import, an export or a commit.',
+  description:
+    'A task of the queue: the work of an import, an export, a commit, a snapshot or a restore.',
   fields: {
     class_name: constant('ECSTask'),
     id: { type: id, example: 5108 },
@@ -64,7 +66,7 @@ export const task = declareResource<TaskRow, TaskContext>({
     task_id: {
       type: id,
       property: 'resourceId',
-      description: 'The import, export or commit that the task runs.',
+      description: 'The import, export, commit, snapshot or restore that the task runs.',
       example: 5107,
     },
     status: { type: oneOf(...taskStatuses), example: 'running' },
@@ -103,14 +105,19 @@ export const task = declareResource<TaskRow, TaskContext>({
       show: (_, { sourceVault }) => sourceVault,
     },
     require_idle_source: constant(false),
-    require_idle_target: constant(false),
+    require_idle_target: {
+      type: boolean,
+      description: 'It begins when no other task works on its target.',
+      example: false,
+      show: ({ kind }) => taskTypes.get(kind)?.requiresIdleTarget === true,
+    },
     schedule_info: constant(null),
     cron_schedule: constant(null),
     ...ownerFields,
     ...createdAndUpdated,
     task_object: {
       type: nullable(jsonObject),
-      description: 'The import, export or commit; only in the answer for a single task.',
+      description: 'What the task runs; only in the answer for a single task.',
       example: null,
       show: (_, { taskObject }) => taskObject,
       optional: true,

@@ -111,14 +111,9 @@ export const vault = declareResource<VaultRow, VaultContext>({
     metadata: metadataField,
     tags: tagsField,
     default_storage_class: {
-      type: nullable(
-        readBy(storageClass, (form, key) => {
-          const name = readStorageClass(form, key);
-          if (name !== 'Archive') return name;
-          return form.fail(key, 'Archiving is not available yet.');
-        }),
-      ),
-      description: 'The storage class of new datasets; null: Standard.',
+      type: nullable(readBy(storageClass, readStorageClass)),
+      description:
+        'The storage class of new datasets; null: Standard. With Archive they are archived when Archive is set on them again.',
       example: 'Standard',
       create: 'optional',
       update: true,

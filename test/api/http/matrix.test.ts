@@ -5,9 +5,11 @@ import {
   clientFor,
   grant,
   idOf,
+  makeArchiveTasks,
   makeFixture,
   startServer,
   type Answer,
+  type ArchiveTaskIds,
   type Client,
   type Fixture,
   type TestServer,
@@ -61,6 +63,8 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'commits.delete': 'write',
   'commits.checkRollback': 'write',
   'commits.rollback': 'write',
+  'snapshots.get': 'read',
+  'restores.get': 'read',
   'tasks.get': 'read',
   'tasks.put': 'write',
   'tasks.patch': 'write',
@@ -84,6 +88,7 @@ let clients: Record<Person, Client>;
 let fixture: Fixture;
 /** One that has rejected a record. */
 let failedImportId: number;
+let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
@@ -105,6 +110,7 @@ beforeAll(async () => {
   failedImportId = idOf(
     await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
   );
+  archiveTaskIds = await makeArchiveTasks(owner, fixture.vaultId);
   for (const level of ['admin', 'write', 'read'] as const) {
     await grant(server, fixture.vaultId, clients[level], level);
   }
@@ -128,6 +134,8 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     datasets_exports: fixture.exportId,
     dataset_commits: fixture.commitId,
     datasets_commits: fixture.commitId,
+    dataset_snapshot_tasks: archiveTaskIds.snapshot,
+    dataset_restore_tasks: archiveTaskIds.restore,
     tasks: fixture.taskId,
   };
   const id = kind === 'right' ? ids[path.split('/')[2] ?? ''] : 987_654_321_987;

@@ -7,6 +7,7 @@ import { mistakes } from '../json-schema.js';
 import {
   idOf,
   listOf,
+  makeArchiveTasks,
   makeFixture,
   send,
   startServer,
@@ -60,7 +61,10 @@ beforeAll(async () => {
   await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
   await ann.post(`/v2/objects/${datasetId}/beacon`);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
+  const archiving = await makeArchiveTasks(ann, made.vaultId);
   ids = {
+    dataset_snapshot_tasks: archiving.snapshot,
+    dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
     users: ann.user.id,
     leaver: (await server.user('leaver')).user.id,

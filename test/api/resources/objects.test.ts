@@ -212,7 +212,7 @@ describe('changing objects', () => {
     }
   });
 
-  test('the storage class of a dataset changes on both of its faces; the archive is not there yet', async () => {
+  test('the storage class of a dataset changes on both of its faces', async () => {
     const id = idOf(await make({ object_type: 'dataset', filename: 'classes' }));
     expect(
       (await ann.patch(`/v2/objects/${id}`, { storage_class: 'Essential' })).json['storage_class'],
@@ -221,7 +221,7 @@ describe('changing objects', () => {
       (await ann.put(`/v2/datasets/${id}`, { storage_class: 'Temporary' })).json['storage_class'],
     ).toBe('Temporary');
     for (const path of [`/v2/objects/${id}`, `/v2/datasets/${id}`]) {
-      const refused = await ann.patch(path, { storage_class: 'Archive' });
+      const refused = await ann.patch(path, { storage_class: 'archive' });
       expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['storage_class']]);
     }
   });

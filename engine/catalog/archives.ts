@@ -1,0 +1,117 @@
+import type { Database } from './database.js';
+import { datasetTable, type DatasetRow } from './datasets.js';
+import { nextLargeId } from './ids.js';
+import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
+import type { Listed, Page } from './list-page.js';
+import { sql } from './sql.js';
+import { table } from './table.js';
+import type { ArchiveKind, TaskRow } from './task-row.js';
+import { insertTask } from './task-status.js';
+
+/** A snapshot, which writes the archive of a dataset, or a restore, which unpacks it. */
+export interface ArchiveRow extends JobRow {
+  /** The storage class that the dataset gets. */
+  readonly storageClass: string;
+  /** The one that it has again if the task fails or is canceled. */
+  readonly previousClass: string;
+  /** The last version in the archive; this and the following are null until the archive is written. */
+  readonly logVersion: number | null;
+  readonly bytes: number | null;
+  /** SHA-256 of the archive's manifest in hex. */
+  readonly checksum: string | null;
+}
+
+/** What is known of an archive once it is written. */
+export type ArchivePatch = Pick<ArchiveRow, 'logVersion' | 'bytes' | 'checksum'>;
+
+/** A snapshot or restore to create. */
+export interface NewArchiveJob {
+  readonly dataset: DatasetRow;
+  readonly storageClass: string;
+  readonly userId: number;
+  readonly accountId: number;
+}
+
+/** Snapshots or restores. Their statuses follow those of their tasks, and with them the availability of the dataset. */
+export interface ArchiveTable {
+  get(id: number): Promise<ArchiveRow | undefined>;
+  /** Newest first. */
+  list(filter: JobFilter, page: Page): Promise<Listed<ArchiveRow>>;
+  /** The last one of a dataset that has completed. */
+  completed(datasetId: number): Promise<ArchiveRow | undefined>;
+  /** Gives the dataset its new storage class and queues the task. */
+  create(job: NewArchiveJob): Promise<{ readonly row: ArchiveRow; readonly task: TaskRow }>;
+  update(id: number, patch: ArchivePatch): Promise<void>;
+}
+
+const columns = {
+  ...jobColumns,
+  storageClass: 'plain',
+  previousClass: 'plain',
+  logVersion: 'plain',
+  bytes: 'plain',
+  checksum: 'plain',
+} as const;
+
+const codecs = {
+  snapshot: table<ArchiveRow>('snapshots', columns, {}),
+  restore: table<ArchiveRow>('restores', columns, {}),
+};
+
+const descriptions: Readonly<Record<ArchiveKind, string>> = {
+  snapshot: 'Archive the dataset',
+  restore: 'Restore the dataset from its archive',
+};
+
+const priority = 40; // after imports, exports and commits, which have 10, 20 and 30
+
+/** Statements over snapshots or restores. */
+export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
+  const codec = codecs[kind];
+  return {
+    get: async (id) => {
+      const row = await db.get(sql`SELECT ${codec.columns} FROM ${codec.name} WHERE id = ${id}`);
+      return row && codec.parse(row);
+    },
+    list: (filter, page) => listJobs(db, codec, filter, page),
+    completed: async (datasetId) => {
+      const row = await db.get(sql`SELECT ${codec.columns} FROM ${codec.name}
+        WHERE dataset_id = ${datasetId} AND status = 'completed' ORDER BY id DESC LIMIT 1`);
+      return row && codec.parse(row);
+    },
+    create: ({ dataset, storageClass, userId, accountId }) =>
+      db.atomic(async (tx) => {
+        const id = await nextLargeId(tx);
+        const task = await insertTask(tx, {
+          kind,
+          resourceId: id,
+          description: descriptions[kind],
+          priority,
+          userId,
+          accountId,
+          targetObjectId: dataset.id,
+          sourceObjectId: null,
+        });
+        const archive =
+          kind === 'restore' ? await archiveTable(tx, 'snapshot').completed(dataset.id) : undefined;
+        const row: ArchiveRow = {
+          ...newJob(id, task, dataset.id),
+          storageClass,
+          previousClass: dataset.storageClass,
+          logVersion: archive?.logVersion ?? null,
+          bytes: archive?.bytes ?? null,
+          checksum: archive?.checksum ?? null,
+        };
+        await tx.run(codec.insert(row));
+        const isRestore = kind === 'restore';
+        await datasetTable(tx).update(dataset.id, {
+          storageClass,
+          ...(isRestore && { availability: 'restoring' as const }),
+        });
+        return { row, task };
+      }),
+    update: async (id, patch) => {
+      await db.run(codec.update(id, { ...patch, updatedAt: Date.now() })!);
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { damaged } from '../core/file-steps.js';
+
+/*
+ * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), and a pax record of the size (POSIX.1-2001, "pax Extended Header") for files
+ * of 8 GiB and more, whose size ustar cannot hold. Every tar program reads both.
+ */
+
+/** A regular file in a tar file. */
+export interface TarEntry {
+  readonly path: string;
+  readonly bytes: number;
+  /** Its bytes, to be read before the next entry; what is not read is skipped. */
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+const blockBytes = 512;
+/** Sizes from here on need more than the eleven octal digits of ustar. */
+const ustarLimit = 8 ** 11;
+/** A pax header of ours has one short record; those of other programs hold times and owners, too. */
+const maxPaxBytes = 1 << 20;
+
+/** The header of a file that follows it; `modifiedAt` is in milliseconds. Paths have at most 100 ASCII characters. */
+export function tarHeader(path: string, bytes: number, modifiedAt: number): Uint8Array {
+  if (bytes < ustarLimit) return header('0', path, bytes, modifiedAt);
+  const record = paxRecord('size', String(bytes));
+  return Buffer.concat([
+    header('x', 'pax', record.byteLength, modifiedAt),
+    record,
+    tarPadding(record.byteLength),
+    header('0', path, ustarLimit - 1, modifiedAt),
+  ]);
+}
+
+/** The zeros that follow a file, up to the next full block. */
+export function tarPadding(bytes: number): Uint8Array {
+  return new Uint8Array((blockBytes - (bytes % blockBytes)) % blockBytes);
+}
+
+/** The end of a tar file: two blocks of zeros. */
+export const tarEnd: Uint8Array = new Uint8Array(2 * blockBytes);
+
+/** The entries of a tar file, in order. Anything but regular files, and a file without an end, is `damaged`; `name` is in the error. */
+export async function* tarEntries(
+  pieces: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<TarEntry> {
+  const input = new TarInput(pieces, name);
+  let size: number | undefined;
+  for (;;) {
+    const block = await input.exactly(blockBytes);
+    if (block.every((byte) => byte === 0)) return input.skip();
+    if (octal(block, 148, 8) !== checksumOf(block)) throw damaged(name, 'has a damaged header');
+    const type = textOf(block, 156, 1);
+    const bytes = (type === 'x' ? undefined : size) ?? octal(block, 124, 12);
+    if (Number.isNaN(bytes)) throw damaged(name, 'has a file without a size');
+    if (type === 'x') {
+      if (bytes > maxPaxBytes) throw damaged(name, 'has a pax header without end');
+      size = paxSize(Buffer.from(await input.exactly(bytes)).toString());
+    } else if (type === '0' || type === '') {
+      size = undefined;
+      input.beginEntry(bytes);
+      yield { path: textOf(block, 0, 100), bytes, content: input.entry() };
+      await input.finishEntry();
+    } else {
+      throw damaged(name, `has an entry of the type ${type}`);
+    }
+    await input.exactly(tarPadding(bytes).byteLength);
+  }
+}
+
+/** The bytes of a tar file, taken in the lengths that its headers give. */
+class TarInput {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #name: string;
+  #rest: Uint8Array = new Uint8Array();
+  /** Bytes of the entry that have not been read. */
+  #left = 0;
+
+  constructor(pieces: AsyncIterable<Uint8Array>, name: string) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+    this.#name = name;
+  }
+
+  /** The next `length` bytes, of a header. */
+  async exactly(length: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (let left = length; left > 0; left -= parts.at(-1)!.byteLength)
+      parts.push(await this.#take(left));
+    return Buffer.concat(parts);
+  }
+
+  beginEntry(bytes: number): void {
+    this.#left = bytes;
+  }
+
+  /** The content of the entry that has begun, in pieces. */
+  async *entry(): AsyncGenerator<Uint8Array> {
+    while (this.#left > 0) {
+      const piece = await this.#take(this.#left);
+      this.#left -= piece.byteLength;
+      yield piece;
+    }
+  }
+
+  /** Skips what has not been read of the entry. */
+  async finishEntry(): Promise<void> {
+    while (this.#left > 0) this.#left -= (await this.#take(this.#left)).byteLength;
+  }
+
+  /** Reads to the end, so that whoever makes the bytes reaches it. */
+  async skip(): Promise<void> {
+    while ((await this.#pieces.next()).done !== true);
+  }
+
+  async #take(most: number): Promise<Uint8Array> {
+    while (this.#rest.byteLength === 0) {
+      const next = await this.#pieces.next();
+      if (next.done === true) throw damaged(this.#name, 'ends early');
+      this.#rest = next.value;
+    }
+    const piece = this.#rest.subarray(0, most);
+    this.#rest = this.#rest.subarray(piece.byteLength);
+    return piece;
+  }
+}
+
+function header(type: '0' | 'x', path: string, bytes: number, modifiedAt: number): Uint8Array {
+  if (!/^[\x21-\x7e]{1,100}$/.test(path)) throw new Error(`${path} is no path of an archive`);
+  const block = Buffer.alloc(blockBytes);
+  block.write(path, 0, 'latin1');
+  block.write('0000600\0', 100, 'latin1'); // mode
+  block.write('0000000\0', 108, 'latin1'); // owner
+  block.write('0000000\0', 116, 'latin1'); // group
+  block.write(`${digits(bytes, 11)}\0`, 124, 'latin1');
+  block.write(`${digits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
+  block.write(type, 156, 'latin1');
+  block.write('ustar\u000000', 257, 'latin1'); // magic and version
+  block.write(`${digits(checksumOf(block), 6)}\0 `, 148, 'latin1');
+  return block;
+}
+
+function digits(value: number, count: number): string {
+  return value.toString(8).padStart(count, '0');
+}
+
+/** `<length> <key>=<value>\n`, where the length counts its own digits. */
+function paxRecord(key: string, value: string): Uint8Array {
+  const rest = ` ${key}=${value}\n`;
+  let length = rest.length;
+  while (String(length).length + rest.length !== length)
+    length = String(length).length + rest.length;
+  return Buffer.from(`${length}${rest}`);
+}
+
+function paxSize(records: string): number | undefined {
+  const [, size] = /^\d+ size=(\d+)$/m.exec(records) ?? [];
+  return size === undefined ? undefined : Number(size);
+}
+
+/** The sum of the bytes of a header, with blanks for the checksum itself. */
+function checksumOf(block: Uint8Array): number {
+  return block.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 32 : byte), 0);
+}
+
+function octal(block: Uint8Array, from: number, length: number): number {
+  const text = textOf(block, from, length).trim();
+  return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
+}
+
+function textOf(block: Uint8Array, from: number, length: number): string {
+  const [text = ''] = Buffer.from(block.subarray(from, from + length))
+    .toString('latin1')
+    .split('\0', 1);
+  return text;
+}

@@ -1,0 +1,77 @@
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { damaged } from '../../../engine/core/file-steps.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { discardFile } from '../../../engine/core/files.js';
+import { unpackArchive } from '../../../engine/store/archive.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
+import type { Job } from '../job.js';
+import { lostVersions } from '../visible-data.js';
+import { byteProgress, finalProgress, type ArchiveParams } from './archive-run.js';
+
+/** The archive that a restore reads, as it was written. */
+interface RestoreParams extends ArchiveParams {
+  readonly bytes: number | null;
+  /** SHA-256 of its manifest in hex. */
+  readonly checksum: string | null;
+}
+
+/** The unpacked dataset. */
+interface RestoreResult {
+  /** Absolute path in the scratch folder. */
+  readonly folder: string;
+}
+
+/** Unpacks the archive of a dataset, and then removes it. The dataset comes back with its history, and is available again. */
+export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
+  kind: 'restore',
+  type: 'datasets.DatasetRestoreTask',
+  displayName: 'Dataset Restore',
+  requiresIdleTarget: true,
+
+  async prepare(task, { catalog }) {
+    const { checkPermission } = await import('../../queue/permissions.js');
+    const datasetId = task.targetObjectId!;
+    await checkPermission(catalog, task.userId, 'dataset', datasetId, 'write');
+    const dataset = await catalog.datasets.get(datasetId);
+    const row = await catalog.restores.get(task.resourceId);
+    if (dataset === undefined || row === undefined) throw notFound();
+    return { datasetId, version: dataset.logVersion, bytes: row.bytes, checksum: row.checksum };
+  },
+
+  async run({ datasetId, version, bytes, checksum }, context) {
+    const { data, scratch, signal } = context;
+    const file = data.archive(datasetId);
+    const progress = byteProgress(context);
+    const unpacked = await unpackArchive(file, datasetId, scratch, { signal, progress });
+    if (unpacked.version !== version) throw lostVersions(datasetId, unpacked.version, version);
+    // A file without its last bytes, which hold no data, can be read, but is not what was written.
+    if (bytes !== unpacked.bytes || checksum !== unpacked.checksum)
+      throw damaged(file, 'is not the archive that was written; restore it from a backup');
+    return { folder: unpacked.folder };
+  },
+
+  async publish(task, { folder }, context) {
+    crashpoint('restore.unpacked');
+    const { catalog, store, data, progress, now } = context;
+    const datasetId = task.targetObjectId!;
+    await withDatasetLock(datasetId, async () => {
+      await store.restore(datasetId, folder);
+      crashpoint('restore.renamed');
+      try {
+        const metadata = { progress: finalProgress(progress) };
+        await catalog.tasks.complete(task.id, { metadata, now: now() });
+      } catch (error) {
+        // What the catalogue says counts, also if the transaction failed only seemingly.
+        const after = await catalog.datasets.get(datasetId);
+        if (after === undefined) await store.drop(datasetId);
+        else if (after.availability !== 'available') await store.retire(datasetId);
+        if (after?.availability !== 'available') throw error;
+      }
+      crashpoint('restore.published');
+      await discardFile(data.archive(datasetId)); // otherwise the sweep at start removes it
+      crashpoint('restore.removed');
+    });
+    context.committed(datasetId); // merges may be due
+    return 'published';
+  },
+};

@@ -1,0 +1,55 @@
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { toErrorValue } from '../../engine/core/errors.js';
+import { fileExists, list, modifiedAt } from '../../engine/core/files.js';
+import { checkArchive } from '../../engine/store/archive.js';
+import { droppedLog } from '../../engine/store/verify-dataset.js';
+
+/** Takes a difference: its place, and what is wrong. */
+export type ReportProblem = (where: string, problem: string) => void;
+
+/** Whether the files of a dataset are in its archive, according to the catalogue. */
+export function isArchived({ availability }: DatasetRow): boolean {
+  return availability === 'archived' || availability === 'restoring';
+}
+
+/** Compares the archive of a dataset with its checksums and with the catalogue, and reports what its folder still has. */
+export async function verifyArchive(
+  { data, catalog }: { readonly data: DataFolder; readonly catalog: Catalog },
+  { id, logVersion }: DatasetRow,
+  report: ReportProblem,
+): Promise<void> {
+  const where = `archives/${id}.tar.zst`;
+  const written = await catalog.snapshots.completed(id);
+  try {
+    const { bytes, checksum, version } = await checkArchive(data.archive(id), id);
+    if (written?.bytes !== bytes)
+      report(where, `has ${bytes} bytes, should be ${written?.bytes ?? 'none'}`);
+    else if (written.checksum !== checksum) report(where, 'is not the archive that was written');
+    if (version !== logVersion)
+      report(where, `is at version ${version}, the catalogue at ${logVersion}`);
+  } catch (error) {
+    report(where, toErrorValue(error).message);
+  }
+  // The next start removes the folder of a dataset that was killed between its archive and the removal.
+  const names = (await list(data.dataset(id))).map(({ name }) => name);
+  if (names.length > 0 && !names.includes(droppedLog))
+    report(`datasets/${id}`, 'is archived and has files; the next start removes them');
+}
+
+/** Reports archives of no archived dataset that were last changed before `unreferencedBefore`. */
+export async function verifyNoOtherArchives(
+  { data, unreferencedBefore }: { readonly data: DataFolder; readonly unreferencedBefore: number },
+  archived: readonly DatasetRow[],
+  report: ReportProblem,
+): Promise<void> {
+  const referenced = new Set(archived.map(({ id }) => `${id}.tar.zst`));
+  for (const { name } of await list(data.archives)) {
+    const path = data.path('archives', name);
+    if (referenced.has(name) || !fileExists(path)) continue;
+    const changedAt = await modifiedAt(path);
+    if (changedAt !== undefined && changedAt < unreferencedBefore)
+      report(`archives/${name}`, 'is not referenced');
+  }
+}

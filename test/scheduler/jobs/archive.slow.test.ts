@@ -1,0 +1,360 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { openStore } from '../../../engine/store/open.js';
+import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
+import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
+import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { hostInProcess, hostWithoutEngine } from '../../faults/in-process.js';
+import { random } from '../../random.js';
+import { killed, KillableServer } from '../processes/killable.js';
+import { Lake } from '../lake.js';
+import { until } from '../../until.js';
+
+/*
+ * Kills a snapshot and a restore, or makes the disk fail, at every step (C10). Afterwards the dataset is what the task was to make of it, or
+ * what it was before, with the same bytes in every file, and nothing is left over.
+ */
+type ArchiveKind = 'snapshot' | 'restore';
+
+const commits = 4;
+const allRecords = Array.from({ length: 2 * commits }, (_, i) => BigInt(i));
+let lake: Lake;
+let datasetId: number;
+/** The bytes of every file of the dataset, hashed. */
+let files: Readonly<Record<string, string>>;
+/** A data folder with the dataset and a queued task of each kind. */
+const templates: Record<ArchiveKind, string> = { snapshot: '', restore: '' };
+const copies: string[] = [];
+let scheduler: Scheduler | undefined;
+let reports: string[] = [];
+
+async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+  scheduler = await lake.schedule({
+    config: { threads: 1, workerMemoryMb: 512 },
+    report: (message) => reports.push(message),
+    startHost: hostInProcess,
+    ...options,
+  });
+  return scheduler;
+}
+
+async function queue(kind: ArchiveKind): Promise<number> {
+  const dataset = (await lake.catalog.datasets.get(datasetId))!;
+  const storageClass = kind === 'snapshot' ? 'Archive' : 'Essential';
+  const job = { dataset, storageClass, userId: lake.user.id, accountId: lake.user.accountId };
+  const table = kind === 'snapshot' ? lake.catalog.snapshots : lake.catalog.restores;
+  return (await table.create(job)).task.id;
+}
+
+async function copyOf(root: string): Promise<string> {
+  const copy = await mkdtemp(join(tmpdir(), 'strandlake-archive-'));
+  copies.push(copy);
+  await cp(root, copy, { recursive: true });
+  return copy;
+}
+
+async function hashesOf(root: string): Promise<Readonly<Record<string, string>>> {
+  const folder = join(root, 'datasets', String(datasetId));
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const found: [string, string][] = [];
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const hash = createHash('sha256').update(await readFile(path)).digest('hex'); // prettier-ignore
+    found.push([path.slice(folder.length + 1), hash]);
+  }
+  return Object.fromEntries(found.toSorted());
+}
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  datasetId = await lake.dataset();
+  copies.push(lake.data.root);
+  const running = await start();
+  for (let i = 0; i < commits; i++) {
+    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+    running.wake();
+    expect((await running.wait(task.id)).status).toBe('completed');
+  }
+  await running.compacted();
+  files = await hashesOf(lake.data.root);
+  await running.close();
+  await queue('snapshot');
+  templates.snapshot = await copyOf(lake.data.root);
+  const again = await start();
+  const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+  expect((await again.wait(rows[0]!.id)).status).toBe('completed');
+  await again.close();
+  await queue('restore');
+  templates.restore = await copyOf(lake.data.root);
+  await lake.close();
+});
+afterEach(async () => {
+  armFault(undefined);
+  await scheduler?.close();
+  scheduler = undefined;
+  reports = [];
+  await lake.close();
+});
+afterAll(async () => {
+  for (const root of copies) await rm(root, { recursive: true });
+});
+
+/** All differences between the files and the catalogue. */
+async function damage(): Promise<readonly string[]> {
+  const { catalog, data } = lake;
+  const options = { catalog, data, store: openStore(data), now: Date.now() };
+  const found = await verifyFolder({ ...options, unreferencedBefore: Infinity });
+  return found
+    .filter(({ where }) => !where.startsWith('scratch/spill'))
+    .map(({ where, problem }) => `${where}: ${problem}`);
+}
+
+async function dataset(): Promise<DatasetRow> {
+  return (await lake.catalog.datasets.get(datasetId))!;
+}
+
+/** The dataset is archived, and its archive unpacks to the same files. */
+async function expectArchived(): Promise<void> {
+  expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
+  expect(await damage()).toEqual([]);
+  expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
+  const names = await readdir(lake.data.datasets);
+  const left = names.includes(String(datasetId)) ? await readdir(lake.data.dataset(datasetId)) : [];
+  expect(left).not.toContain('_delta_log');
+}
+
+/** The dataset is available with the same files and records, and has no archive. */
+async function expectAvailable(storageClass: string): Promise<void> {
+  expect(await dataset()).toMatchObject({ availability: 'available', storageClass });
+  expect(await damage()).toEqual([]);
+  expect(await readdir(lake.data.archives)).toEqual([]);
+  expect(await hashesOf(lake.data.root)).toEqual(files);
+  const snapshot = await lake.store.snapshot(datasetId);
+  expect((await readWithDuckdb(snapshot.files, 'n')).columns[0]).toEqual(allRecords);
+}
+
+const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
+  snapshot: expectArchived,
+  restore: () => expectAvailable('Essential'),
+};
+
+async function recovered(root: string): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    const server = new KillableServer(root);
+    await server.exit();
+    if (server.isIdle) return;
+  }
+  throw new Error('the server does not become idle');
+}
+
+/** Restores the dataset if it is archived: whatever was interrupted, all of its bytes come back. */
+async function expectAllBack(): Promise<void> {
+  if ((await dataset()).availability === 'available') return;
+  const taskId = await queue('restore');
+  const running = await start();
+  expect((await running.wait(taskId)).status).toBe('completed');
+  await running.close();
+  await expectAvailable('Essential');
+}
+
+const points: readonly (readonly [ArchiveKind, string])[] = [
+  ['snapshot', 'archive.written'],
+  ['snapshot', 'archive.linked'],
+  ['snapshot', 'archive.published'],
+  ['snapshot', 'archive.retired'],
+  ['snapshot', 'task.before-done'],
+  ['restore', 'restore.unpacked'],
+  ['restore', 'restore.renamed'],
+  ['restore', 'restore.published'],
+  ['restore', 'restore.removed'],
+  ['restore', 'task.before-done'],
+];
+
+test.each(points)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
+  const root = await copyOf(templates[kind]);
+  const crashing = new KillableServer(root, point);
+  await crashing.exit();
+  expect([point, crashing.isIdle]).toEqual([point, false]);
+  await recovered(root);
+  lake = await Lake.open(root);
+  await expectDone[kind]();
+  await expectAllBack();
+}); // prettier-ignore
+
+test.each([
+  ['snapshot', 'archive.partial:3'],
+  ['restore', 'restore.partial:3'],
+] as const)('a %s whose worker is killed at %s is repeated by the next worker', async (kind, point) => {
+  const root = await copyOf(templates[kind]);
+  const server = new KillableServer(root, point, 'worker');
+  await server.exit();
+  expect(server.isIdle).toBe(true);
+  lake = await Lake.open(root);
+  await expectDone[kind]();
+}); // prettier-ignore
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 5);
+test.each(['snapshot', 'restore'] as const)(`a %s that is killed at random moments is completed (seed ${seed})`, async (kind) => {
+  const next = random(seed);
+  const root = await copyOf(templates[kind]);
+  for (let i = 0; i < 3; i++) {
+    const server = new KillableServer(root);
+    const pid = await server.ready();
+    await new Promise((resolve) => setTimeout(resolve, 80 * next()));
+    await server.kill(pid);
+    if (pid !== undefined) killed(pid);
+  }
+  await recovered(root);
+  lake = await Lake.open(root);
+  await expectDone[kind]();
+}); // prettier-ignore
+
+describe('on a failing disk', () => {
+  const faults: readonly Omit<Fault, 'nth'>[] = [
+    { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
+    { code: 'EIO', operations: ['flush', 'link', 'rename', 'remove', 'read'] },
+  ];
+  const cases = (['snapshot', 'restore'] as const).flatMap((kind) =>
+    faults.map((fault) => [kind, fault.code, fault] as const),
+  );
+  test.each(cases)('a %s either completes or changes nothing, with %s at any step', async (kind, _, fault) => {
+    for (let nth = 1; ; nth += 1) {
+      const root = await copyOf(templates[kind]);
+      lake = await Lake.open(root);
+      const host: SchedulerOptions['startHost'] = (...args) => {
+        const { send, ...rest } = hostWithoutEngine(...args);
+        return {
+          ...rest,
+          send: (message) => {
+            if (message.type === 'run' && faultHits().length === 0) armFault({ ...fault, nth });
+            send(message);
+          },
+        };
+      };
+      const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+      const running = await start({ startHost: host, retryMs: 5 });
+      const { status } = await running.wait(rows[0]!.id);
+      const hits = faultHits();
+      armFault(undefined);
+      await running.close();
+      await lake.close();
+      lake = await Lake.open(root);
+      await (await start({ startHost: hostWithoutEngine })).close(); // what a failure leaves, a start removes
+      if (status === 'completed') await expectDone[kind]();
+      else if (kind === 'snapshot') await expectAvailable('Standard');
+      else await expectArchived();
+      await expectAllBack();
+      if (hits.length === 0) return;
+      armFault({ ...fault, nth: Infinity }); // forgets the hits
+      armFault(undefined);
+      await lake.close();
+    }
+  }); // prettier-ignore
+});
+
+describe('a start', () => {
+  async function archived(): Promise<void> {
+    const root = await copyOf(templates.restore);
+    lake = await Lake.open(root);
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    await lake.catalog.tasks.cancel(rows[0]!.id);
+    await expectArchived();
+  }
+
+  test('removes the folder of an archived dataset, and reports nothing', async () => {
+    await archived();
+    const source = join(templates.snapshot, 'datasets', String(datasetId));
+    await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
+    await cp(source, lake.data.dataset(datasetId), { recursive: true });
+    expect(await damage()).toEqual([expect.stringMatching(/is archived and has files/)]);
+    await start();
+    expect(reports).toEqual([]);
+    expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
+    await expectArchived();
+    await scheduler!.close();
+    await expectAllBack();
+  });
+
+  test('keeps the folder of an archived dataset whose archive is missing, and says so', async () => {
+    await archived();
+    const source = join(templates.snapshot, 'datasets', String(datasetId));
+    await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
+    await cp(source, lake.data.dataset(datasetId), { recursive: true });
+    const archive = lake.data.archive(datasetId);
+    const bytes = await readFile(archive);
+    await rm(archive);
+    const running = await start({ recoverMs: 5 });
+    expect(reports).toEqual([
+      expect.stringMatching(/is archived: .*\.tar\.zst is missing; restore it/),
+    ]);
+    expect(running.refusal(datasetId)).toMatch('is missing');
+    expect(await dataset()).toMatchObject({ availability: 'archived' });
+    expect(await hashesOf(lake.data.root)).toEqual(files);
+    await writeFile(archive, bytes);
+    await until(() => running.refusal(datasetId) === undefined);
+    await running.close();
+    await expectAllBack();
+  });
+
+  test('removes the archive of an available dataset, and keeps one that is not ours in quarantine', async () => {
+    lake = await Lake.open(await copyOf(templates.snapshot));
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    await lake.catalog.tasks.cancel(rows[0]!.id);
+    await writeFile(lake.data.archive(datasetId), 'part of an archive');
+    await writeFile(lake.data.archive(999_999_999_999_999), 'an archive of another catalogue');
+    expect((await damage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
+    await start();
+    expect(await readdir(lake.data.archives)).toEqual([]);
+    expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual([
+      '999999999999999.tar.zst',
+    ]);
+    await rm(lake.data.quarantine, { recursive: true });
+    await expectAvailable('Standard');
+  });
+});
+
+describe('a damaged archive', () => {
+  test.each(['start', 'middle', 'end', 'swapped'] as const)('(%s) is found by verify, and not restored', async (at) => {
+    lake = await Lake.open(await copyOf(templates.restore));
+    const archive = lake.data.archive(datasetId);
+    const bytes = await readFile(archive);
+    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 10));
+    else if (at === 'swapped') {
+      const text = zstdDecompressSync(bytes).toString('latin1').replace(/"created_at":"2/, '"created_at":"3'); // prettier-ignore
+      await writeFile(archive, zstdCompressSync(Buffer.from(text, 'latin1')));
+    } else {
+      bytes[at === 'start' ? 20 : bytes.length >> 1]! ^= 1;
+      await writeFile(archive, bytes);
+    }
+    const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
+    expect(await damage()).toEqual([expect.stringMatching(wrong)]);
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    const running = await start();
+    expect((await running.wait(rows[0]!.id)).status).toBe('failed');
+    const row = await lake.catalog.restores.get(rows[0]!.resourceId);
+    expect(row?.errorMessage).toMatch(wrong);
+    expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
+  }); // prettier-ignore
+
+  test('is not made of a damaged segment: the dataset stays as it is', async () => {
+    lake = await Lake.open(await copyOf(templates.snapshot));
+    const name = Object.keys(files).find((path) => /^[^_].*\.parquet$/.test(path))!;
+    const path = lake.data.datasetFile(datasetId, name);
+    const bytes = await readFile(path);
+    bytes[100]! ^= 1;
+    await writeFile(path, bytes);
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    const running = await start();
+    expect((await running.wait(rows[0]!.id)).status).toBe('failed');
+    const row = await lake.catalog.snapshots.get(rows[0]!.resourceId);
+    expect(row?.errorMessage).toMatch(/does not match its checksum; restore it/);
+    expect(await dataset()).toMatchObject({ availability: 'available', storageClass: 'Standard' });
+    expect(await readdir(lake.data.archives)).toEqual([]);
+  });
+});
