@@ -77,6 +77,8 @@ export interface ClaimOptions {
   /** Accounts with that many running tasks, background ones aside, have to wait. */
   readonly runningPerAccount?: number;
   readonly exceptKinds?: readonly string[];
+  /** Kinds whose tasks may also work on datasets that are unavailable. */
+  readonly refusedKinds?: readonly string[];
   /** Only one of these. */
   readonly ids?: readonly number[];
 }
@@ -126,6 +128,7 @@ export function taskTable(db: Database): TaskTable {
       classes = userClasses,
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
+      refusedKinds = [],
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
@@ -134,9 +137,9 @@ export function taskTable(db: Database): TaskTable {
           AND ${isOneOf(sql`tasks.class`, classes)}
           AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
           AND ${ids === undefined ? sql`1 = 1` : isOneOf(sql`tasks.id`, ids)}
-          AND NOT EXISTS (
+          AND (${isOneOf(sql`tasks.kind`, refusedKinds)} OR NOT EXISTS (
             SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
-            AND datasets.id IN (tasks.target_object_id, tasks.source_object_id))
+            AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'

@@ -36,6 +36,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.delete': 'write',
   'datasets.query': 'read',
   'datasets.lookup': 'read',
+  'datasets.verify': 'read',
   'fields.list': 'read',
   'fields.get': 'read',
   'fields.put': 'write',
