@@ -27,6 +27,7 @@ import { CommitsController } from './commits/commits.controller.js';
 import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
+import { VerifyController, verifyOperations, verifySchemas } from './datasets/verify.controller.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
 import { exportResource, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
@@ -102,6 +103,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
+  { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },

@@ -79,6 +79,8 @@ export interface ClaimOptions {
   /** Accounts with that many running tasks, background ones aside, have to wait. */
   readonly runningPerAccount?: number;
   readonly exceptKinds?: readonly string[];
+  /** Kinds whose tasks may also work on datasets that are unavailable. */
+  readonly refusedKinds?: readonly string[];
   /** Only one of these. */
   readonly ids?: readonly number[];
 }
@@ -128,6 +130,7 @@ export function taskTable(db: Database): TaskTable {
       classes = userClasses,
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
+      refusedKinds = [],
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
@@ -136,9 +139,9 @@ export function taskTable(db: Database): TaskTable {
           AND ${isOneOf(sql`tasks.class`, classes)}
           AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
           AND ${ids === undefined ? sql`1 = 1` : isOneOf(sql`tasks.id`, ids)}
-          AND NOT EXISTS (
+          AND (${isOneOf(sql`tasks.kind`, refusedKinds)} OR NOT EXISTS (
             SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
-            AND datasets.id IN (tasks.target_object_id, tasks.source_object_id))
+            AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND NOT (${isOneOf(sql`tasks.kind`, archiveKinds)} AND EXISTS (
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
             AND (other.status = 'running'

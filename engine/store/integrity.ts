@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sep } from 'node:path';
-import { blockBytes, VerifiedBlocks } from '../core/block-checksums.js';
+import { BlockChecksums, blockBytes, VerifiedBlocks } from '../core/block-checksums.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
@@ -113,7 +113,7 @@ function sizeProblem(path: string, segment: Segment): string | undefined {
   return bytes === segment.bytes ? undefined : `has ${bytes} bytes, should be ${segment.bytes}`;
 }
 
-/** What is wrong with a segment's file, as the end of a message; undefined if nothing is. */
+/** What is wrong with a segment's file, as the end of a message; undefined if nothing is. Rejects if the file cannot be read. */
 export async function problemOf(
   path: string,
   segment: Segment,
@@ -125,9 +125,23 @@ export async function problemOf(
     if (file.bytes !== segment.bytes) return `has ${file.bytes} bytes, should be ${segment.bytes}`;
     if (!withChecksum) return undefined;
     const digest = createHash('sha256');
-    for await (const piece of file.stream()) digest.update(piece);
-    return digest.digest('hex') === segment.checksum ? undefined : 'does not match its checksum';
+    const blocks = new BlockChecksums();
+    const { checksum, blockChecksums } = segment;
+    for await (const piece of file.stream()) {
+      digest.update(piece);
+      if (blockChecksums !== undefined) blocks.update(piece);
+    }
+    if (digest.digest('hex') !== checksum) return 'does not match its checksum';
+    if (blockChecksums === undefined || blocks.finish() === blockChecksums) return undefined;
+    return 'does not match the checksums of its blocks';
   } finally {
     await file.close();
   }
+}
+
+/** The same as `problemOf` for the whole file, with an error of reading as a problem. */
+export function fileProblem(path: string, segment: Segment): Promise<string | undefined> {
+  return problemOf(path, segment).catch(
+    (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,
+  );
 }

@@ -67,3 +67,21 @@ function dateBound(micros: bigint, isUpper: boolean): string | undefined {
   const text = date.toISOString();
   return /^\d{4}-/.test(text) ? text : undefined;
 }
+
+/**
+ * A bound of the statistics in the form of the file's values: the inverse of what `segmentStats` writes. Undefined if it is no bound of that
+ * type.
+ */
+export function boundValue(
+  { type }: ParquetColumn,
+  bound: number | string | boolean,
+): Bound | undefined {
+  if (type === 'string') return typeof bound === 'string' ? Buffer.from(bound) : undefined;
+  if (type === 'timestamp') {
+    const millis = typeof bound === 'string' ? Date.parse(bound) : NaN;
+    return Number.isNaN(millis) ? undefined : BigInt(millis) * 1000n;
+  }
+  if (typeof bound === 'number') return bound;
+  const isLong = type === 'int64' && typeof bound === 'string' && /^-?\d{1,20}$/.test(bound);
+  return isLong ? BigInt(bound) : undefined;
+}

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { fileExists, identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
-import { problemOf } from './integrity.js';
-import { nothing, replay, type LogState } from './snapshot.js';
+import { fileProblem } from './integrity.js';
+import { replay, type LogState } from './snapshot.js';
 import type { Damage, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
-const logFolder = '_delta_log';
+/** The folder of the log in a dataset's folder. */
+export const logFolder = '_delta_log';
 const schemaFolder = '_schema';
 /** The name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
 const segmentPattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
@@ -20,18 +21,10 @@ export async function verifyDataset(
   unnamedBefore = Infinity,
 ): Promise<readonly Damage[]> {
   const damage: Damage[] = [];
-  let state: LogState = nothing;
-  try {
-    state = await replay(folder, datasetId);
-  } catch (error) {
-    // Without the log nothing else can be verified.
-    return [{ path: logFolder, problem: error instanceof Error ? error.message : String(error) }];
-  }
+  const state = await replayOrDamage(folder, datasetId);
+  if ('problem' in state) return [state]; // without the log nothing else can be verified
   for (const segment of state.live.values()) {
-    const path = folder.datasetFile(datasetId, segment.path);
-    const problem = await problemOf(path, segment).catch(
-      (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,
-    );
+    const problem = await fileProblem(folder.datasetFile(datasetId, segment.path), segment);
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
   for (const name of await leftovers(folder, datasetId, state)) {
@@ -40,6 +33,19 @@ export async function verifyDataset(
     damage.push({ path: name, problem: 'is named by no version' });
   }
   return damage;
+}
+
+/** The log replayed up to the version `last`, or what is wrong with it. */
+export async function replayOrDamage(
+  folder: DataFolder,
+  datasetId: number,
+  last = Infinity,
+): Promise<LogState | Damage> {
+  try {
+    return await replay(folder, datasetId, last);
+  } catch (error) {
+    return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /**

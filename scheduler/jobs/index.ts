@@ -5,9 +5,18 @@ import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
 import { tableJob } from './table/table.js';
+import { verifyJob } from './verify/verify.js';
 
 /** All kinds of job. To add one, write its declaration and add it here. */
-export const jobs = [importJob, exportJob, snapshotJob, restoreJob, mergeJob, tableJob] as const;
+export const jobs = [
+  importJob,
+  exportJob,
+  snapshotJob,
+  restoreJob,
+  mergeJob,
+  tableJob,
+  verifyJob,
+] as const;
 
 /** A list of declarations: the one above, or one of a test. */
 export type Jobs = readonly Job[];

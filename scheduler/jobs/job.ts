@@ -71,6 +71,8 @@ export interface BackgroundOptions {
   concurrency(threads: number): number;
   /** `perform` joins the open task for the same object instead of adding another one. */
   readonly isShared?: boolean;
+  /** Tasks also run for datasets that are refused, whose other tasks wait in the queue. */
+  readonly runsOnRefused?: boolean;
   /** Open tasks are removed at start, because their callers ended with the last process. */
   readonly isTransient?: boolean;
 }

@@ -239,6 +239,7 @@ export class JobQueue {
             // Tasks in these slots do not count against the account's share: users wait for interactive tasks.
             runningPerAccount: Infinity,
             exceptKinds: full.map(({ kind }) => kind),
+            refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
           },
     );
     if (task === undefined) return false;

@@ -11,6 +11,7 @@ import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.j
 import type { Store } from '../../engine/store/store.js';
 import { droppedLog } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
+import { countProblems } from '../jobs/verify/verify.js';
 import { isScratchOfOpenTask } from './sweep.js';
 import {
   isArchived,
@@ -112,19 +113,10 @@ async function verifyCounts(
   const where = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
   if (snapshot === undefined) return; // a segment is damaged, which has been reported
-  const { rows, bytes } = snapshot;
-  if (rows !== dataset.documentsCount) {
-    report(
-      where,
-      `its segments have ${rows} records, the catalogue says ${dataset.documentsCount}`,
-    );
-  }
-  if (bytes !== dataset.bytes) {
-    report(where, `its segments have ${bytes} bytes, the catalogue says ${dataset.bytes}`);
-  }
+  for (const problem of countProblems(snapshot, dataset)) report(where, problem);
   const last = publications.at(-1)?.recordsTotal ?? 0;
-  if (last !== rows) {
-    report(where, `its segments have ${rows} records, and ${last} after its last commit`);
+  if (last !== snapshot.rows) {
+    report(where, `its segments have ${snapshot.rows} records, and ${last} after its last commit`);
   }
 }
 

@@ -19,12 +19,20 @@ export interface MergeOrder {
   readonly file: string;
 }
 
+/** A segment to be verified. */
+export interface VerifyOrder {
+  /** Absolute. */
+  readonly file: string;
+  readonly segment: Segment;
+}
+
 /** The jobs of `thread.ts`. */
 export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly find: { readonly job: IdSearch; readonly result: FoundIds };
+  readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
 

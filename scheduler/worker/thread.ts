@@ -3,10 +3,11 @@ import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findIds, type FoundIds, type IdSearch } from '../../engine/query/memory/find-ids.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
+import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { encodePart, type PartJob } from '../jobs/export/part.js';
-import type { MergeOrder } from './pool.js';
+import type { MergeOrder, VerifyOrder } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;
@@ -29,6 +30,11 @@ export async function part(job: PartJob): Promise<Outcome<unknown>> {
 /** Some segments of a dataset are searched for ids. */
 export async function find(search: IdSearch): Promise<Outcome<FoundIds>> {
   return outcomeOf(async () => findIds(search));
+}
+
+/** The problems of a segment. */
+export async function verify({ file, segment }: VerifyOrder): Promise<Outcome<readonly string[]>> {
+  return outcomeOf(() => segmentProblems(file, segment));
 }
 
 /** One block of a file of rejected records becomes one gzip member. */

@@ -4,6 +4,7 @@ export const readingPosts: ReadonlySet<string> = new Set([
   'beacons.query',
   'datasets.batch',
   'datasets.query',
+  'datasets.verify',
   'objects.query',
   'search.find',
 ]);

@@ -58,6 +58,8 @@ export async function randomVersions(
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
+  const verified = await lab.ann.post(`/v2/datasets/${datasetId}/verify`);
+  expect([seed, verified.json['is_whole'], verified.json['differences']]).toEqual([seed, true, []]);
   await history.compareExport(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))

@@ -1,12 +1,16 @@
 import { Body, Query, Req } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
-import { requireResource } from '../../http/require-resource.js';
+import {
+  requireAvailable,
+  requireNoSnapshot,
+  requireResource,
+} from '../../http/require-resource.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { endJob } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
@@ -48,6 +52,10 @@ export class CommitsController extends jobController({
     @Req() request: ApiRequest,
   ): Promise<object> {
     const mode = readRollbackMode(query, new Form(body));
+    const dataset = await this.context.catalog.datasets.get(row.datasetId);
+    if (dataset === undefined) throw notFound();
+    requireAvailable(this.context, dataset, 'cannot be changed');
+    await requireNoSnapshot(this.context, dataset, 'non_field_errors');
     const done = await rollBack(this.context, row, mode, caller.user.id);
     if (!('isBlocked' in done)) return this.view(done, request);
     throw new AppError('invalid', done.detail, await rollbackCheckView(done, (one) => this.view(one, request))); // prettier-ignore

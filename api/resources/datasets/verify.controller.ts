@@ -1,0 +1,91 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { Access, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations } from '../../http/operation-row.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
+import { answerSchema, boolean, id, integer, listOf, reference, text } from '../../http/schema.js';
+import { datasetPaths } from './datasets.operations.js';
+
+const difference = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
+  path: {
+    type: text,
+    description: 'The file, relative to the folder of the dataset; the log is `_delta_log`.',
+    example: 'mh8x2k1q-0a1b2c3d4e5f-00000.parquet',
+  },
+  problem: { type: text, example: 'does not match its checksum' },
+});
+
+const verification = answerSchema('Verification', 'What a verification of a dataset has found.', {
+  is_whole: { type: boolean, description: 'True if nothing differs.', example: true },
+  version: {
+    type: integer,
+    description: 'The version of the log that was verified; -1 before the first commit.',
+    example: 12,
+  },
+  files: { type: integer, description: 'Number of files that were read.', example: 3 },
+  records: { type: integer, example: 1204 },
+  bytes: { type: integer, description: 'Size of the files together.', example: 88_120 },
+  differences: {
+    type: listOf(reference('Difference')),
+    description: 'What differs from the log or the catalogue, up to eleven for each file.',
+    example: [],
+  },
+  task_id: {
+    type: id,
+    description: 'The background task that read the files, which administrators see.',
+    example: 5120,
+  },
+});
+
+/** The schemas of answers. */
+export const verifySchemas = [difference, verification];
+
+/** The verification of datasets. */
+export const verifyOperations = declareOperations('datasets', 'Datasets', {
+  verify: {
+    method: 'POST',
+    paths: datasetPaths('/verify'),
+    summary:
+      'Reads every file of the newest version, compares it with its checksums, counts and statistics, and names what differs. Answers when all is read.',
+    answer: verification,
+  },
+});
+
+/**
+ * Verifies datasets.
+ *
+ * Choice: whoever may read a dataset may verify it. The request waits for the task, and a client that disconnects cancels it; a dataset that is
+ * refused is verified like any other, and its answer names the log.
+ */
+@Controller()
+export class VerifyController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(verifyOperations.verify)
+  @Access('read', 'dataset')
+  async verify(
+    @Resource() dataset: DatasetRow,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const order = {
+      description: 'Verify the files of a dataset',
+      sourceObjectId: dataset.id,
+      params: {},
+    };
+    const signal = abortOnDisconnect(request, reply);
+    const { task, result } = await this.context.scheduler.perform('verify', order, signal);
+    const { version, files, records, bytes, differences } = result;
+    return {
+      is_whole: differences.length === 0,
+      version,
+      files,
+      records,
+      bytes,
+      differences,
+      task_id: task.id,
+    };
+  }
+}

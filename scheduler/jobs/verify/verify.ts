@@ -1,0 +1,139 @@
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { replay } from '../../../engine/store/snapshot.js';
+import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import { logFolder, replayOrDamage } from '../../../engine/store/verify-dataset.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
+import type { Job, RunContext } from '../job.js';
+import { lostVersions } from '../visible-data.js';
+
+type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
+
+/** What the catalogue knew about a dataset at the moment that is verified. */
+interface VerifyParams {
+  readonly datasetId: number;
+  readonly version: number;
+  readonly counts: KnownCounts;
+  /** The last version in the log; undefined if the log cannot be read. */
+  readonly logVersion: number | undefined;
+  /** The last commit that the catalogue has; undefined if it has none. */
+  readonly commit: { readonly id: number; readonly version: number; readonly records: number } | undefined; // prettier-ignore
+}
+
+/** What a verification has found. */
+export interface Verification {
+  readonly version: number;
+  /** Number of segments that were read. */
+  readonly files: number;
+  readonly records: number;
+  readonly bytes: number;
+  readonly differences: readonly Damage[];
+}
+
+/**
+ * Verifies the version of a dataset that the catalogue has: replays its log, reads every segment of the version, and compares the counts of
+ * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed or removed.
+ */
+export const verifyJob: Job<'verify', VerifyParams, Verification> = {
+  kind: 'verify',
+  type: 'datasets.DatasetVerification',
+  displayName: 'Dataset Verification',
+  background: { priority: 80, concurrency: () => 2, isTransient: true, runsOnRefused: true },
+  attempts: 2,
+
+  async prepare(task, { catalog, store }) {
+    const datasetId = task.sourceObjectId!;
+    // No commit is between the log and the catalogue then.
+    return withDatasetLock(datasetId, async () => {
+      const dataset = await catalog.datasets.get(datasetId);
+      if (dataset === undefined) return null;
+      const { logVersion: version, documentsCount, bytes } = dataset;
+      const last = await catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER);
+      return {
+        datasetId,
+        version,
+        counts: { documentsCount, bytes },
+        logVersion: await store.version(datasetId).catch(() => undefined),
+        commit: last && { id: last.id, version: last.logVersion, records: last.recordsTotal },
+      };
+    });
+  },
+
+  async run(params, context) {
+    const { datasetId, version, counts, logVersion = version, commit } = params;
+    const state = await replayOrDamage(context.data, datasetId, version);
+    if ('problem' in state)
+      return { version, files: 0, records: 0, bytes: 0, differences: [state] };
+    const problems: string[] = [];
+    if (state.version < version)
+      problems.push(lostVersions(datasetId, state.version, version).message);
+    else if (logVersion > version)
+      problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
+    const segments = [...state.live.values()];
+    const found = countsOf(segments);
+    problems.push(...countProblems(found, counts));
+    if (commit !== undefined) {
+      const isLast = commit.version >= state.version;
+      const then = isLast ? state : await replay(context.data, datasetId, commit.version);
+      const { rows } = countsOf([...then.live.values()]);
+      if (rows !== commit.records)
+        problems.push(
+          `has ${rows} records after commit ${commit.id}, which says ${commit.records}`,
+        );
+    }
+    const differences = problems.map((problem) => ({ path: logFolder, problem }));
+    differences.push(...(await verifySegments(context, datasetId, segments)));
+    const { rows: records, bytes } = found;
+    return { version, files: segments.length, records, bytes, differences };
+  },
+};
+
+/** How the counts of a version differ from those of the catalogue. */
+export function countProblems(
+  { rows, bytes }: Pick<Snapshot, 'rows' | 'bytes'>,
+  known: KnownCounts,
+): readonly string[] {
+  const problems: string[] = [];
+  if (rows !== known.documentsCount)
+    problems.push(`its segments have ${rows} records, the catalogue says ${known.documentsCount}`);
+  if (bytes !== known.bytes)
+    problems.push(`its segments have ${bytes} bytes, the catalogue says ${known.bytes}`);
+  return problems;
+}
+
+function countsOf(segments: readonly Segment[]): Pick<Snapshot, 'rows' | 'bytes'> {
+  return {
+    rows: segments.reduce((sum, segment) => sum + liveRows(segment), 0),
+    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** The problems of segments, which are read in all threads of the pool, in their order. */
+async function verifySegments(
+  { data, pool, signal, progress }: RunContext,
+  datasetId: number,
+  segments: readonly Segment[],
+): Promise<readonly Damage[]> {
+  const found: (readonly string[])[] = [];
+  const { rows: recordsTotal, bytes: bytesTotal } = countsOf(segments);
+  let [next, records, bytes, errors] = [0, 0, 0, 0];
+  const verifyNext = async (): Promise<void> => {
+    while (next < segments.length) {
+      const index = next++;
+      const segment = segments[index]!;
+      const file = data.datasetFile(datasetId, segment.path);
+      const problems = await pool
+        .run('verify', () => ({ file, segment }), signal)
+        .catch((error: unknown) => {
+          next = segments.length; // the other threads stop, too
+          throw error;
+        });
+      found[index] = problems;
+      records += liveRows(segment);
+      bytes += segment.bytes;
+      errors += problems.length;
+      progress({ records, recordsTotal, bytes, bytesTotal, errors });
+    }
+  };
+  await Promise.all(Array.from({ length: pool.threads }, verifyNext));
+  return segments.flatMap(({ path }, i) => found[i]!.map((problem) => ({ path, problem })));
+}

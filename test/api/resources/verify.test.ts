@@ -1,0 +1,249 @@
+import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
+import { startLab } from '../lab.js';
+
+const { server, ann, newDataset } = await startLab();
+
+interface Verified {
+  readonly is_whole: boolean;
+  readonly version: number;
+  readonly files: number;
+  readonly records: number;
+  readonly bytes: number;
+  readonly differences: readonly { readonly path: string; readonly problem: string }[];
+  readonly task_id: number;
+}
+
+async function verify(id: number): Promise<Verified> {
+  const answer = await ann.post(`/v2/datasets/${id}/verify`);
+  expect([answer.status, answer.text]).toEqual([200, answer.text]);
+  return answer.json as unknown as Verified;
+}
+
+/** Imports `count` records; returns the commit's id. */
+async function add(id: number, from: number, count: number): Promise<number> {
+  const records = Array.from({ length: count }, (_, i) => ({ n: from + i, word: `w${from + i}`, list: ['a', `b${i}`] })); // prettier-ignore
+  return imported({ dataset_id: id, records });
+}
+
+async function imported(body: object): Promise<number> {
+  const { json } = await ann.post('/v2/dataset_imports', body);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return (json['dataset_commits'] as { id: number }[])[0]!.id;
+}
+
+async function remove(id: number, filter: unknown): Promise<number> {
+  const found = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
+  const records = found.json['results'] as { _id: string }[];
+  expect(records.length).toBeGreaterThan(0);
+  return imported({ dataset_id: id, commit_mode: 'delete', records });
+}
+
+const rollBack = async (commit: number): Promise<void> => {
+  const done = await ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
+  expect([done.status, done.text]).toEqual([201, done.text]);
+};
+
+/** A dataset of three segments, the second of which has deleted rows. */
+async function damageable(): Promise<{ id: number; paths: readonly string[] }> {
+  const id = await newDataset();
+  for (let i = 0; i < 3; i++) await add(id, 100 * i, 40);
+  await remove(id, ['n', 105]);
+  const { segments } = await server.store.snapshot(id);
+  expect(segments.map(({ deletion }) => deletion?.rows)).toEqual([undefined, 1, undefined]);
+  return { id, paths: segments.map(({ path }) => path) };
+}
+
+/** Changes the actions of a log entry and computes the checksum of the entry again. */
+async function forge(id: number, version: number, change: (text: string) => string): Promise<void> {
+  const file = server.data.logEntry(id, version);
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+  const info = lines.pop()!;
+  const before = lines.map((line) => `${line}\n`).join('');
+  const after = change(before);
+  expect(after).not.toBe(before);
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  expect(info).toContain(sha256(before));
+  await writeFile(file, `${after}${info.replace(sha256(before), sha256(after))}\n`);
+}
+
+describe('POST /v2/datasets/:id/verify', () => {
+  test('a dataset without records is whole', async () => {
+    const id = await newDataset();
+    const { task_id: _, ...found } = await verify(id);
+    expect(found).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, differences: [] }); // prettier-ignore
+  });
+
+  test('a dataset is whole after imports, deletes, merges and rollbacks', async () => {
+    const id = await newDataset();
+    const whole = async (records: number): Promise<void> => {
+      const { rows, bytes, version, segments } = await server.store.snapshot(id);
+      expect(rows).toBe(records);
+      const { task_id: _, ...found } = await verify(id);
+      expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, differences: [] }); // prettier-ignore
+    };
+    const first = await add(id, 0, 50);
+    await whole(50);
+    const deleted = await remove(id, ['n__lt', 20]);
+    await whole(30);
+    await rollBack(deleted);
+    await whole(50);
+    await remove(id, ['n', 49]);
+    for (let i = 1; i < 25; i++) await add(id, 100 * i, 5);
+    await server.scheduler.compacted();
+    expect((await server.store.snapshot(id)).segments.length).toBeLessThan(20);
+    await whole(49 + 24 * 5);
+    const last = await add(id, 9_000, 3);
+    await rollBack(last);
+    await whole(49 + 24 * 5);
+    // The entry of a commit may be deleted; the one before it is compared with its own version.
+    const { json } = await ann.get(`/v2/datasets/${id}/commits`);
+    const [newest] = json['data'] as { id: number }[];
+    expect((await ann.delete(`/v2/dataset_commits/${newest!.id}`)).status).toBe(200);
+    await whole(49 + 24 * 5);
+    expect((await ann.get(`/v2/dataset_commits/${first}`)).status).toBe(200);
+  });
+
+  test('its task is one of the background, which administrators see', async () => {
+    const id = await newDataset();
+    await add(id, 0, 1);
+    const { task_id } = await verify(id);
+    expect((await server.scheduler.wait(task_id)).status).toBe('completed');
+    const path = `/v2/tasks/${task_id}`;
+    const ada = await server.user('ada', { role: 'admin' });
+    const type = 'datasets.DatasetVerification';
+    expect((await ada.get(path)).json).toMatchObject({ task_type: type, status: 'completed' });
+    expect((await ann.get(path)).status).toBe(404);
+  });
+
+  test('a dataset that the user may not read is not found', async () => {
+    const id = await newDataset();
+    const bob = await server.user('bob', { domain: 'elsewhere' });
+    expect((await bob.post(`/v2/datasets/${id}/verify`)).status).toBe(404);
+    expect((await ann.post('/v2/datasets/987654321/verify')).status).toBe(404);
+  });
+});
+
+describe('exactly the damaged file is named (R7)', () => {
+  const damages: readonly (readonly [string, (file: string, others: readonly string[]) => Promise<void>, RegExp])[] = [
+    ['a flipped byte in the middle', flip, /^does not match its checksum$/],
+    ['a file cut short', async (file) => truncate(file, (await readFile(file)).length - 1), /^has \d+ bytes, should be \d+$/],
+    ['another segment in its place', async (file, [other]) => copyFile(other!, file), /^(has \d+ bytes, should be|does not match its checksum)/],
+    ['a missing file', (file) => rm(file), /^is missing$/],
+    ['a folder in its place', async (file) => { await rename(file, `${file}.moved`); await mkdir(file); }, /bytes|cannot be read|is missing/],
+  ]; // prettier-ignore
+
+  test.each(damages)('%s', async (_, damage, problem) => {
+    const { id, paths } = await damageable();
+    for (const [i, path] of paths.entries()) {
+      const file = server.data.datasetFile(id, path);
+      const others = paths.filter((other) => other !== path);
+      const copy = await readFile(file);
+      await damage(
+        file,
+        others.map((other) => server.data.datasetFile(id, other)),
+      );
+      const found = await verify(id);
+      const differences = [{ path, problem: expect.stringMatching(problem) }];
+      expect([i, found]).toEqual([i, { ...found, is_whole: false, files: 3, records: 119, differences }]); // prettier-ignore
+      await rm(file, { recursive: true, force: true });
+      await writeFile(file, copy);
+      expect(await verify(id)).toMatchObject({ is_whole: true, differences: [] });
+    }
+  });
+
+  async function flip(file: string): Promise<void> {
+    const bytes = await readFile(file);
+    bytes[bytes.length >> 1]! ^= 1;
+    await writeFile(file, bytes);
+  }
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    ['a bound', (text) => text.replace(/(maxValues[^}]*n\\":)239/, '$1238'), /values of column n outside/],
+    ['a bound of a string', (text) => text.replace(/(minValues[^}]*word\\":\\")w200/, '$1w201'), /values of column word outside/],
+    ['a number of nulls', (text) => text.replace(/(nullCount[^}]*list\\":)0/, '$11'), /^has 0 nulls in column list, the log says 1$/],
+  ])('statistics in the log: %s', async (_, change, problem) => {
+    const { id, paths } = await damageable();
+    await forge(id, 2, change);
+    const { differences } = await verify(id);
+    expect(differences).toEqual([{ path: paths[2], problem: expect.stringMatching(problem) }]);
+  }); // prettier-ignore
+
+  test('a deletion vector with a row beyond the end', async () => {
+    const { id, paths } = await damageable();
+    const { segments, version } = await server.store.snapshot(id);
+    const { encoded, bytes } = segments[1]!.deletion!;
+    const beyond = deletionVector(Int32Array.of(40));
+    expect(beyond.bytes).toBe(bytes);
+    await forge(id, version, (text) => text.replace(encoded, () => beyond.encoded));
+    const problem = 'has 40 rows, and its deletion vector deletes row 40';
+    expect((await verify(id)).differences).toEqual([{ path: paths[1], problem }]);
+  });
+});
+
+describe('the log and the catalogue', () => {
+  test('a log entry that does not match its checksum is named', async () => {
+    const { id } = await damageable();
+    const file = server.data.logEntry(id, 1);
+    await writeFile(file, (await readFile(file, 'utf8')).replace('"add"', '"add" '));
+    expect(await verify(id)).toMatchObject({
+      is_whole: false,
+      version: 3,
+      files: 0,
+      differences: [{ path: '_delta_log', problem: expect.stringMatching(/00001\.json does not match its checksum/) }],
+    }); // prettier-ignore
+  });
+
+  test.each([
+    ['in the middle', 1, 0, /00001\.json is missing, but 0+2\.json exists/],
+    ['at the end', 3, 3, /00003\.json is missing; the catalogue knows version 3/],
+  ])('a missing log entry %s is named', async (_, version, files, problem) => {
+    const { id } = await damageable();
+    await rm(server.data.logEntry(id, version));
+    const { differences, ...found } = await verify(id);
+    expect([found.is_whole, found.version, found.files]).toEqual([false, 3, files]);
+    expect(differences[0]).toEqual({ path: '_delta_log', problem: expect.stringMatching(problem) });
+    expect(differences.every(({ path }) => path === '_delta_log')).toBe(true);
+  });
+
+  test('a dataset that is refused is verified as well, also when its task has to wait', async () => {
+    const { id } = await damageable();
+    await rm(server.data.logEntry(id, 2));
+    await server.catalog.datasets.update(id, { availability: 'unavailable' });
+    const found = await Promise.all([1, 2, 3, 4].map(() => verify(id)));
+    for (const { differences } of found)
+      expect(differences).toEqual([{ path: '_delta_log', problem: expect.stringMatching(/00002\.json is missing/) }]); // prettier-ignore
+  });
+
+  test('counts of the catalogue that differ are named', async () => {
+    const { id } = await damageable();
+    // A segment that never was: the log says one record more than before.
+    await forge(id, 2, (text) => text.replace('numRecords\\":40', 'numRecords\\":41'));
+    const { differences } = await verify(id);
+    expect(differences.map(({ problem }) => problem)).toEqual([
+      'its segments have 120 records, the catalogue says 119',
+      expect.stringMatching(/^has 120 records after commit \d+, which says 119$/),
+      'has 40 rows, the log says 41',
+    ]);
+  });
+});
+
+test('imports and verifications at the same time do not disturb each other', async () => {
+  const id = await newDataset();
+  await add(id, 0, 3);
+  const adding = (async () => {
+    for (let i = 1; i < 12; i++) await add(id, 10 * i, 3);
+  })();
+  const found: Verified[] = [];
+  for (let i = 0; i < 6; i++) found.push(await verify(id));
+  await adding;
+  found.push(await verify(id));
+  for (const { differences, version, records } of found) {
+    expect(differences).toEqual([]);
+    expect(records % 3).toBe(0);
+    expect(version).toBeGreaterThanOrEqual(0);
+  }
+  expect(found.at(-1)!.records).toBe(36);
+});
