@@ -38,6 +38,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.delete': 'write',
   'datasets.query': 'read',
   'datasets.lookup': 'read',
+  'datasets.diff': 'read',
   'fields.list': 'read',
   'fields.get': 'read',
   'fields.put': 'write',
