@@ -68,6 +68,8 @@ export interface CommitTable {
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
   /** The last commit of the dataset, in the order of its versions, that had completed at a time; undefined before the first. */
   lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
+  /** The last completed commit before a version of the dataset; undefined if there is none. */
+  lastBefore(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** Deletes the entry of a commit; what it changed stays. */
   delete(id: number): Promise<void>;
   /** The commits of a dataset whose entries were deleted. */
@@ -121,6 +123,12 @@ export function commitTable(db: Database): CommitTable {
     deleted: async (datasetId) => {
       const rows = await db.all(sql`SELECT id, parent_job_id FROM deleted_commits WHERE dataset_id = ${datasetId}`); // prettier-ignore
       return rows.map((row) => ({ id: Number(row['id']), parentJobId: Number(row['parent_job_id']) })); // prettier-ignore
+    },
+    lastBefore: async (datasetId, logVersion) => {
+      const row = await db.get(sql`SELECT ${commits.columns} FROM commits
+        WHERE dataset_id = ${datasetId} AND status = 'completed' AND log_version < ${logVersion}
+        ORDER BY log_version DESC LIMIT 1`);
+      return row && commits.parse(row);
     },
     delete: async (id) => {
       await db.atomic(async (tx) => {

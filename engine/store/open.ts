@@ -19,6 +19,7 @@ import {
   syncFolder,
 } from '../core/files.js';
 import { planMerge } from './compaction.js';
+import { DifferenceCache } from './difference.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
@@ -35,6 +36,7 @@ import { SnapshotCache } from './snapshot-cache.js';
 import type {
   DatasetChange,
   Damage,
+  VersionDifference,
   HistoryEntry,
   KnownVersion,
   Mergeable,
@@ -79,10 +81,12 @@ class FileStore implements Store {
   /** By dataset: resolves when the last operation in the queue has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
+  readonly #differences: DifferenceCache;
 
   constructor(folder: DataFolder, { dropAfterMs, checkEveryMs, keepDeletedMs }: StoreOptions) {
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder);
+    this.#differences = new DifferenceCache(folder);
     this.#keepDeletedMs = keepDeletedMs ?? defaultKeepDeletedMs;
     this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
     this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
@@ -222,6 +226,10 @@ class FileStore implements Store {
 
   async rollback(datasetId: number, version: number): Promise<Rollback> {
     return rollbackOf(this.#folder, datasetId, version, await this.version(datasetId));
+  }
+
+  async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {
+    return this.#differences.get(datasetId, from, to, await this.version(datasetId));
   }
 
   drop(datasetId: number): Promise<void> {

@@ -1,10 +1,7 @@
 import { common, merged, without } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import type { Segment } from './store.js';
-
-/** Rows of a segment: ascending numbers, or all. */
-export type TracedRows = Int32Array | 'all';
+import type { Segment, TracedRows } from './store.js';
 
 /** The rows that an entry of the log deletes (`deleted`) and those that it restores, by path of their segment. */
 export function deletionsOf({
@@ -46,6 +43,15 @@ export class RowTrace {
     return found;
   }
 
+  /** Adds rows, which the set does not have yet; `live` tells how many rows their segments have. */
+  add(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
+    for (const [path, other] of others) {
+      const own = this.rows.get(path);
+      const segment = live.get(path)!;
+      this.#set(segment, own === undefined ? other : merged(numbersOf(own, segment), other));
+    }
+  }
+
   /** Removes rows; of a segment of which the set has all rows, `live` tells how many these are. */
   remove(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
@@ -63,33 +69,68 @@ export class RowTrace {
       for (const { path } of entry.remove) this.rows.delete(path);
       return;
     }
-    const sources = entry.remove.map(({ path }) => live.get(path)!);
     const [target] = entry.add;
-    const all = sources.reduce((sum, { rows }) => sum + rows, 0);
-    const keepsDeleted = target?.rows === all;
     const moved: Int32Array[] = [];
-    let before = 0;
-    for (const source of sources) {
+    for (const { source, gone, first } of partsOf(entry, live)) {
       const own = this.rows.get(source.path);
+      if (own === undefined) continue;
       this.rows.delete(source.path);
-      const gone = source.deletion && !keepsDeleted ? deletedRows(source.deletion) : noRows;
-      if (own !== undefined) {
-        const numbers = numbersOf(own, source);
-        const left = without(numbers, gone);
-        this.dropped += numbers.length - left.length;
-        moved.push(ranked(left, gone, before));
-      }
-      before += source.rows - gone.length;
+      const numbers = numbersOf(own, source);
+      const left = without(numbers, gone);
+      this.dropped += numbers.length - left.length;
+      moved.push(ranked(left, gone, first));
     }
     const found = moved.reduce((a, b) => merged(a, b), noRows);
-    if (target === undefined || found.length === 0) return;
-    this.rows.set(target.path, found.length === target.rows ? 'all' : found);
+    if (target !== undefined && found.length > 0) this.#set(target, found);
   }
+
+  /** Follows the rows back to the version before an entry; `live` holds the segments of that version. */
+  followBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+    const [target] = entry.add;
+    const own = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
+    for (const { path } of entry.add) this.rows.delete(path);
+    if (own === undefined) return;
+    for (const { source, gone, first } of partsOf(entry, live)) {
+      const left = source.rows - gone.length;
+      const found = own === 'all' ? allRows(left) : within(own, first, first + left);
+      if (found.length > 0) this.#set(source, unranked(found, gone));
+    }
+  }
+
+  #set(segment: Segment, rows: Int32Array): void {
+    this.rows.set(segment.path, rows.length === segment.rows ? 'all' : rows);
+  }
+}
+
+/** A segment that a merge replaces, its rows that are left out, and the row of the merged segment at which the others begin. */
+interface MergedPart {
+  readonly source: Segment;
+  readonly gone: Int32Array;
+  readonly first: number;
+}
+
+function partsOf(
+  { add, remove }: LogEntry,
+  live: ReadonlyMap<string, Segment>,
+): readonly MergedPart[] {
+  const sources = remove.map(({ path }) => live.get(path)!);
+  const keepsDeleted = add[0]?.rows === sources.reduce((sum, { rows }) => sum + rows, 0);
+  let next = 0;
+  return sources.map((source) => {
+    const gone = source.deletion && !keepsDeleted ? deletedRows(source.deletion) : noRows;
+    const first = next;
+    next += source.rows - gone.length;
+    return { source, gone, first };
+  });
 }
 
 /** The numbers of rows. */
 export function numbersOf(rows: TracedRows, { rows: count }: Segment): Int32Array {
-  return rows === 'all' ? Int32Array.from({ length: count }, (_, row) => row) : rows;
+  return rows === 'all' ? allRows(count) : rows;
+}
+
+function allRows(count: number): Int32Array {
+  return new Int32Array(count).map((_, row) => row);
 }
 
 /** What the numbers of rows become when the rows `gone` are left out and `before` other rows come first. */
@@ -98,5 +139,19 @@ function ranked(rows: Int32Array, gone: Int32Array, before: number): Int32Array 
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! < row) passed++;
     return before + row - passed;
+  });
+}
+
+/** The rows from `first` to before `end`, counted from `first`. */
+function within(rows: Int32Array, first: number, end: number): Int32Array {
+  return rows.filter((row) => row >= first && row < end).map((row) => row - first);
+}
+
+/** What the numbers of rows were before the rows `gone` were left out. */
+function unranked(rows: Int32Array, gone: Int32Array): Int32Array {
+  let passed = 0;
+  return rows.map((row) => {
+    while (passed < gone.length && gone[passed]! <= row + passed) passed++;
+    return row + passed;
   });
 }

@@ -68,6 +68,24 @@ export function applied(datasetId: number, from: LogState, entry: LogEntry): Log
   return state;
 }
 
+/**
+ * The entries after the version `from` up to the version `to`, each with the live segments before it. These are valid until the next
+ * entry is taken.
+ */
+export async function* entriesBetween(
+  folder: DataFolder,
+  datasetId: number,
+  from: number,
+  to: number,
+): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
+  const state = copyOf(await replay(folder, datasetId, from));
+  while (state.version < to) {
+    const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
+    yield { entry, live: state.live };
+    apply(datasetId, state, entry);
+  }
+}
+
 /** A state during replay, so that it is copied once and not for every version. */
 interface MutableState {
   version: number;

@@ -117,6 +117,17 @@ export interface Blocker {
   readonly example: { readonly path: string; readonly row: number };
 }
 
+/** Rows of a segment: ascending numbers, or all. */
+export type TracedRows = Int32Array | 'all';
+
+/** The records in which two versions differ. It is computed from the log alone: no record is read. */
+export interface VersionDifference {
+  /** By path of a segment of the version `to`: its rows that are records there and not in the version `from`. */
+  readonly added: ReadonlyMap<string, TracedRows>;
+  /** By path of a segment of the version `from`: its rows that are records there and not in the version `to`. */
+  readonly removed: ReadonlyMap<string, TracedRows>;
+}
+
 /** The `info` of one version. */
 export interface HistoryEntry {
   readonly version: number;
@@ -161,6 +172,11 @@ export interface Store {
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /** What taking back a version would change, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
   rollback(datasetId: number, version: number): Promise<Rollback>;
+  /**
+   * What the version `to` has and `from` has not, and the reverse; `to` may be the earlier one, and -1 is the version before the first
+   * commit. A row is the same one wherever merges have moved it. Errors: `not-found`, `damaged`.
+   */
+  difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
   /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

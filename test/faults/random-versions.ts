@@ -60,6 +60,7 @@ export async function randomVersions(
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
   const verified = await lab.ann.post(`/v2/datasets/${datasetId}/verify`);
   expect([seed, verified.json['is_whole'], verified.json['differences']]).toEqual([seed, true, []]);
+  await history.compareDifferences(`STRANDLAKE_SEED=${seed}`);
   await history.compareExport(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
@@ -195,7 +196,8 @@ class History {
       const { url } = (await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`)).json;
       const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
       const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
-      const ids = lines.map((line) => (JSON.parse(line) as { _id: string })._id);
+      const records = lines.map((line) => JSON.parse(line) as { readonly _id: string });
+      const ids = records.map(({ _id }) => _id);
       expect([where, ids]).toEqual([where, wanted.map(({ id }) => id)]);
     }
   }
@@ -217,6 +219,42 @@ class History {
     }
   }
 
+  /** Compares what differs between pairs of versions, in both directions and on small pages, with what the model had in each. */
+  async compareDifferences(where: string): Promise<void> {
+    const versions = [{ id: '2001-01-01', after: [] as string[] }, ...this.#commits];
+    for (const [i, { id }] of this.#commits.entries())
+      await this.#compareDifference(where, `to=${id}`, versions[i]!.after, versions[i + 1]!.after);
+    for (let pair = 0; pair < 20; pair++) {
+      const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
+      await this.#compareDifference(where, `from=${a.id}&to=${b.id}`, a.after, b.after);
+      await this.#compareDifference(where, `from=${b.id}&to=${a.id}`, b.after, a.after);
+    }
+  }
+
+  async #compareDifference(
+    where: string,
+    query: string,
+    before: readonly string[],
+    after: readonly string[],
+  ): Promise<void> {
+    const removed = without(before, after).map((id) => ['removed', id]);
+    const added = without(after, before).map((id) => ['added', id]);
+    const counts = { added: added.length, changed: 0, removed: removed.length };
+    const limit = 1 + this.#below(Math.max(3, removed.length + added.length));
+    const found: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
+      const { status, json } = await this.#lab.ann.get(path);
+      expect([where, query, status, json['counts']]).toEqual([where, query, 200, counts]);
+      const page = json['results'] as { change: string; record: { _id: string } }[];
+      found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
+      cursor = json['cursor'] as string | null;
+      const isFull = found.length === removed.length + added.length;
+      expect([where, query, cursor === null]).toEqual([where, query, isFull]);
+    }
+    expect([where, query, found]).toEqual([where, query, [...removed, ...added]]);
+  }
+
   async #import(body: object, mode: 'append' | 'delete'): Promise<number> {
     const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
     const commits = answer.json['dataset_commits'] as { id: number }[];
@@ -234,6 +272,11 @@ class History {
     expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
     return answer.json as unknown as Page;
   }
+}
+
+function without(ids: readonly string[], others: readonly string[]): readonly string[] {
+  const known = new Set(others);
+  return ids.filter((id) => !known.has(id));
 }
 
 interface Page {

@@ -35,7 +35,7 @@ export const answeredAsOf = {
 } as const;
 
 /**
- * The version of a dataset that `as_of` of a request names; undefined without one. Throws a 400 for a value that is no commit id and no
+ * The version of a dataset that `as_of` of a request names, or another key with such a value; undefined without one. Throws a 400 for a value that is no commit id and no
  * time, and for a commit that is not a completed one of this dataset.
  *
  * Choice: `as_of` is a commit id or a time. A date alone is its first moment, and a time without an offset is UTC, as in filters;
@@ -46,6 +46,7 @@ export async function resolveAsOf(
   { commits }: Pick<Tables, 'commits'>,
   datasetId: number,
   value: unknown,
+  key = 'as_of',
 ): Promise<AsOf | undefined> {
   const text = asOfText(value);
   if (text === '') return undefined;
@@ -55,7 +56,7 @@ export async function resolveAsOf(
     const micros = isoMicros(bytes, 0, bytes.length, true);
     if (micros === undefined)
       throw invalid(
-        'as_of',
+        key,
         `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${show(value)}.`,
       );
     const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
@@ -64,12 +65,12 @@ export async function resolveAsOf(
   const commit = await commits.get(id);
   if (commit?.datasetId !== datasetId)
     throw invalid(
-      'as_of',
+      key,
       `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
     );
   if (commit.status !== 'completed')
     throw invalid(
-      'as_of',
+      key,
       `Commit ${id} is ${commit.status}: only a completed commit is a version of the dataset.`,
     );
   return { commit_id: id, version: commit.logVersion };

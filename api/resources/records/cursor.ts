@@ -51,9 +51,26 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
 /** The text of a cursor, signed so that clients cannot forge one. */
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
-  const text = stringifyJson({ ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }); // prettier-ignore
-  const payload = Buffer.from(text).toString('base64url');
-  return `${payload}.${signature(payload, key)}`;
+  const encoded = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
+  return signedState(encoded, 'cursor', key);
+}
+
+/** What the text of a cursor continues; one of another kind is no cursor. */
+type CursorKind = 'cursor' | 'diff';
+
+/** A state as signed text, without its types. */
+export function signedState(state: object, kind: CursorKind, key: Uint8Array): string {
+  const payload = Buffer.from(stringifyJson(state)).toString('base64url');
+  return `${payload}.${signature(payload, kind, key)}`;
+}
+
+/** The state that `signedState` was given; undefined for any other text. */
+export function stateOfSigned(text: string, kind: CursorKind, key: Uint8Array): unknown {
+  const [payload = '', signed = ''] = text.split('.');
+  const expected = Buffer.from(signature(payload, kind, key));
+  const found = Buffer.from(signed);
+  if (found.length !== expected.length || !timingSafeEqual(found, expected)) return undefined;
+  return parseJson(Buffer.from(payload, 'base64url').toString());
 }
 
 /** The hash of the keys of a query that must not change between pages, without `as_of`, which the cursor has. */
@@ -72,26 +89,13 @@ function withSortedKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, withSortedKeys(member)]));
 }
 
-function signature(payload: string, key: Uint8Array): string {
-  return createHmac('sha256', key).update(`cursor ${payload}`).digest('base64url');
+function signature(payload: string, kind: CursorKind, key: Uint8Array): string {
+  return createHmac('sha256', key).update(`${kind} ${payload}`).digest('base64url');
 }
 
 function decodeCursor(text: string, key: Uint8Array): CursorState | undefined {
-  const [payload = '', signed = ''] = text.split('.');
-  const expected = Buffer.from(signature(payload, key));
-  const found = Buffer.from(signed);
-  if (found.length !== expected.length || !timingSafeEqual(found, expected)) return undefined;
-  // The signature is valid, so `writeCursor` made this text.
-  const state = parseJson(Buffer.from(payload, 'base64url').toString()) as unknown as Omit<
-    CursorState,
-    'after'
-  > & {
-    readonly after: null | {
-      readonly keys: readonly TypedValue[];
-      readonly file: number;
-      readonly row: TypedValue;
-    };
-  };
+  const state = stateOfSigned(text, 'cursor', key) as EncodedCursor | undefined;
+  if (state === undefined) return undefined;
   const { after } = state;
   return {
     ...state,
@@ -102,6 +106,15 @@ function decodeCursor(text: string, key: Uint8Array): CursorState | undefined {
     },
   };
 }
+
+/** A state as `writeCursor` writes it. */
+type EncodedCursor = Omit<CursorState, 'after'> & {
+  readonly after: null | {
+    readonly keys: readonly TypedValue[];
+    readonly file: number;
+    readonly row: TypedValue;
+  };
+};
 
 /** A value with its type: JSON does not distinguish a whole double from a long. */
 type TypedValue = null | readonly ['b' | 's' | 'i' | 'd', string];

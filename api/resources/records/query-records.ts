@@ -272,7 +272,7 @@ async function onVersion<R>(
 }
 
 /** Runs work on a dataset. Any error becomes a 404 if the dataset was deleted meanwhile, a 400 if it was archived: its files may be gone. */
-async function unlessDeleted<T>(
+export async function unlessDeleted<T>(
   context: AppContext,
   dataset: DatasetRow,
   work: () => Promise<T>,
@@ -288,7 +288,7 @@ async function unlessDeleted<T>(
 }
 
 /** A version of a dataset, by default the latest; throws a 400 unless the dataset is available, a 404 once it is deleted. */
-async function readableData(
+export async function readableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,

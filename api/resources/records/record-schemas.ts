@@ -1,6 +1,7 @@
 import { genomeBuilds } from '../../../engine/core/types.js';
 import { annotatorParams } from '../imports/import-params.js';
 import { asOfKey, asOfSchema, answeredAsOf } from './as-of.js';
+import { diffAnswer } from './diff.js';
 import {
   anything,
   answerSchema,
@@ -300,6 +301,7 @@ export const batchAnswer = {
 
 export const recordSchemas = [
   asOfSchema,
+  diffAnswer,
   query,
   exportQuery,
   conditions,

@@ -9,6 +9,7 @@ import { recordOperations } from './records.operations.js';
 import { value } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
+import { diffAnswerTo } from './diff.js';
 import { lookupAnswer, pageAnswer, pageTypes, streamedAnswer } from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
@@ -88,5 +89,16 @@ export class RecordsController {
   ): Promise<JsonText> {
     const signal = abortOnDisconnect(request, reply);
     return lookupAnswer(this.context, dataset, ids.split(','), value(query, 'as_of'), signal);
+  }
+
+  @Operation(recordOperations.diff)
+  @Access('read', 'dataset')
+  diff(
+    @Resource() dataset: DatasetRow,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText | ByteStream> {
+    return diffAnswerTo(this.context, dataset, query, abortOnDisconnect(request, reply));
   }
 }

@@ -1,6 +1,7 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { asOfKey } from './as-of.js';
+import { diffAnswer, diffQuery } from './diff.js';
 import {
   batchAnswer,
   batchItem,
@@ -26,6 +27,14 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     summary: 'Returns records by `_id`, in the order of the ids; unknown ids are left out.',
     query: { as_of: asOfKey.description },
     answer: lookup,
+  },
+  diff: {
+    method: 'GET',
+    paths: datasetPaths('/diff'),
+    summary:
+      'Returns a page of the records in which two versions differ: removed, changed and added; without parameters, what the newest commit did.',
+    query: diffQuery,
+    answer: diffAnswer,
   },
   batch: {
     method: 'POST',

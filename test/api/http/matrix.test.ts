@@ -39,6 +39,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.query': 'read',
   'datasets.lookup': 'read',
   'datasets.verify': 'read',
+  'datasets.diff': 'read',
   'fields.list': 'read',
   'fields.get': 'read',
   'fields.put': 'write',

@@ -1,0 +1,211 @@
+import type { AsOf } from '../../../engine/catalog/commits.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { invalid } from '../../../engine/core/errors.js';
+import {
+  differencePage,
+  recordChanges,
+  type ComparedVersions,
+} from '../../../engine/query/plan/difference-page.js';
+import { clientLeft } from '../../../engine/query/plan/limits.js';
+import { pieceRecords } from '../../../engine/query/plan/records.js';
+import { value, whole } from '../../http/list-query.js';
+import type { AppContext } from '../../http/app-context.js';
+import type { QueryParams } from '../../http/page.js';
+import { ByteStream, JsonText } from '../../http/reply.js';
+import {
+  answerSchema,
+  integer,
+  jsonObject,
+  listOf,
+  nullable,
+  nullableText,
+  objectOf,
+  oneOf,
+  reference,
+  strings,
+} from '../../http/schema.js';
+import { resolveAsOf } from './as-of.js';
+import { signedState, stateOfSigned } from './cursor.js';
+import { readableData, unlessDeleted } from './query-records.js';
+
+/** The parameters of a comparison of two versions. */
+export const diffQuery = {
+  from: 'The version to compare with: the id of a commit or a time, as as_of takes them. The version before the commit of `to` unless given.',
+  to: 'The version to compare, in the same form; the newest unless given. It may be earlier than `from`.',
+  limit: '1 to 10,000; 100 when absent.',
+  cursor: 'The cursor of the previous answer; it stays on its two versions.',
+};
+
+const change = objectOf({
+  change: { type: oneOf('removed', 'changed', 'added') },
+  record: {
+    type: jsonObject,
+    description: 'The record at `to`; of a removed one, as it was at `from`.',
+  },
+  before: { type: nullable(jsonObject), description: 'A changed record as it was at `from`.' },
+  fields: {
+    type: strings,
+    description: 'The dotted names of the fields in which a changed record differs.',
+  },
+});
+
+/** What differs between two versions of a dataset. */
+export const diffAnswer = answerSchema('Diff', 'A page of what differs between two versions.', {
+  from: { type: reference('AsOf'), example: { commit_id: 5109, version: 2 } },
+  to: { type: reference('AsOf'), example: { commit_id: 5112, version: 3 } },
+  counts: {
+    type: objectOf({ added: { type: integer }, changed: { type: integer }, removed: { type: integer } }), // prettier-ignore
+    description: 'Numbers of records on all pages.',
+    example: { added: 1, changed: 0, removed: 0 },
+  },
+  results: {
+    type: listOf(change),
+    description: 'Records removed, then those changed, then those added; each in insertion order.',
+    example: [
+      {
+        change: 'added',
+        record: { _id: '0zg3d66smj00000000a', _commit: '5112', gene: 'MYH7' },
+        before: null,
+        fields: [],
+      },
+    ],
+  },
+  cursor: {
+    type: nullableText,
+    description: 'The cursor of the next page; null after the last one.',
+    example: null,
+  },
+});
+
+/** Two versions, how the first request named them, and the number of records on the pages before. */
+interface DiffState {
+  readonly datasetId: number;
+  readonly given: readonly [from: string, to: string];
+  readonly from: AsOf;
+  readonly to: AsOf;
+  readonly seen: number;
+}
+
+/**
+ * A page of the records in which two versions of a dataset differ. Throws a 400 for a version that the dataset does not have.
+ *
+ * Choice: `GET /v2/datasets/{id}/diff` lists the records removed, then those changed, then those added. A record that went and came back
+ * between the versions is none of them. A changed record is one `_id` with two values of `_commit`; a field that is null counts as
+ * absent, and a list is compared as a whole.
+ */
+export async function diffAnswerTo(
+  context: AppContext,
+  dataset: DatasetRow,
+  query: QueryParams,
+  signal: AbortSignal,
+): Promise<JsonText | ByteStream> {
+  const limit = readLimit(query);
+  const state = await stateOf(context, dataset, query);
+  const { from, to, seen } = state;
+  const options = { signal, subject: `dataset ${dataset.id}` };
+  return unlessDeleted(context, dataset, async () => {
+    const versions = await comparedVersions(context, dataset, state);
+    const changes = await recordChanges(context.queryEngine, versions, options);
+    const counts = {
+      added: changes.added.length,
+      changed: changes.after.length,
+      removed: changes.removed.length,
+    };
+    const total = counts.added + counts.changed + counts.removed;
+    const end = Math.min(seen + limit, total);
+    const next = end < total ? signedState({ ...state, seen: end }, 'diff', context.signingKey) : null; // prettier-ignore
+    const head = `${JSON.stringify({ from, to, counts }).slice(0, -1)},"results":[`;
+    const tail = `],"cursor":${JSON.stringify(next)}}`;
+    const pieces = differencePage(context.queryEngine, versions, changes, seen, limit, options);
+    if (end - seen <= pieceRecords) {
+      let results = '';
+      for await (const piece of pieces) results += piece;
+      return new JsonText(head + results + tail);
+    }
+    // The first piece is made here, so that its errors are answered as such.
+    const first = await pieces.next();
+    signal.addEventListener('abort', () => void pieces.return(undefined), { once: true });
+    return new ByteStream(
+      (async function* () {
+        yield Buffer.from(head + String(first.value));
+        for await (const piece of pieces) yield Buffer.from(piece);
+        if (signal.aborted) throw clientLeft();
+        yield Buffer.from(tail);
+      })(),
+    );
+  });
+}
+
+async function comparedVersions(
+  context: AppContext,
+  dataset: DatasetRow,
+  { from, to }: DiffState,
+): Promise<ComparedVersions> {
+  const earlier = await readableData(context, dataset, from.version);
+  const later = await readableData(context, dataset, to.version);
+  const difference = await context.store.difference(dataset.id, from.version, to.version);
+  return { from: earlier.snapshot, to: later.snapshot, fields: later.fields, difference };
+}
+
+function readLimit(query: QueryParams): number {
+  const limit = whole(query, 'limit') ?? 100;
+  if (limit >= 1 && limit <= budgets.pageLimit) return limit;
+  throw invalid(
+    'limit',
+    `A page has 1 to ${budgets.pageLimit} records, not ${limit}: read the others as further pages, with cursor.`,
+  );
+}
+
+/** The versions that a request names; those of its cursor if it has one. */
+async function stateOf(
+  context: AppContext,
+  dataset: DatasetRow,
+  query: QueryParams,
+): Promise<DiffState> {
+  const given = [value(query, 'from')?.trim() ?? '', value(query, 'to')?.trim() ?? ''] as const;
+  const cursor = value(query, 'cursor');
+  if (cursor !== undefined && cursor !== '*' && cursor.toLowerCase() !== 'true')
+    return stateOfCursor(context, dataset, cursor, given);
+  const { catalog } = context;
+  const to =
+    (await resolveAsOf(catalog, dataset.id, given[1], 'to')) ?? (await newest(context, dataset));
+  const from =
+    (await resolveAsOf(catalog, dataset.id, given[0], 'from')) ??
+    (await versionBefore(context, dataset, to));
+  return { datasetId: dataset.id, given, from, to, seen: 0 };
+}
+
+function stateOfCursor(
+  { signingKey }: AppContext,
+  dataset: DatasetRow,
+  cursor: string,
+  given: DiffState['given'],
+): DiffState {
+  const state = stateOfSigned(cursor, 'diff', signingKey) as DiffState | undefined;
+  if (state === undefined)
+    throw invalid('cursor', 'Not a cursor of a diff: send the cursor of the previous answer.');
+  if (state.datasetId !== dataset.id)
+    throw invalid('cursor', 'This cursor belongs to another dataset.');
+  for (const [i, key] of (['from', 'to'] as const).entries())
+    if (given[i] !== '' && given[i] !== state.given[i])
+      throw invalid(
+        key,
+        `A cursor stays on the versions on which it began: leave ${key} as it was for the first page, or begin again without a cursor.`,
+      );
+  return state;
+}
+
+/** The newest version, which a merge may have made after its last commit. */
+async function newest({ catalog }: AppContext, { id, logVersion }: DatasetRow): Promise<AsOf> {
+  const last = await catalog.commits.lastBefore(id, logVersion + 1);
+  return { commit_id: last?.id ?? null, version: logVersion };
+}
+
+/** The version before the commit of another one; before the first commit, that version itself. */
+async function versionBefore({ catalog }: AppContext, { id }: DatasetRow, to: AsOf): Promise<AsOf> {
+  const commit = to.commit_id === null ? undefined : await catalog.commits.get(to.commit_id);
+  if (commit === undefined) return { commit_id: null, version: -1 };
+  const before = await catalog.commits.lastBefore(id, commit.logVersion);
+  return { commit_id: before?.id ?? null, version: commit.logVersion - 1 };
+}

@@ -1,0 +1,215 @@
+import type { DatasetField } from '../../core/dataset-field.js';
+import { parseJson } from '../../core/json.js';
+import { reservedColumns } from '../../store/arrow.js';
+import type { Snapshot, VersionDifference } from '../../store/store.js';
+import { lineFormat, linesOf } from '../results/encoded-page.js';
+import { project } from '../results/projection.js';
+import type { RowRef } from './executor.js';
+import type { RunOptions } from './limits.js';
+import type { QueryEngine } from './query-engine.js';
+import { readPieces } from './records.js';
+import { RowSequence } from './row-sequence.js';
+
+/** Two versions of a dataset, and the rows in which they differ. */
+export interface ComparedVersions {
+  readonly from: Snapshot;
+  readonly to: Snapshot;
+  readonly difference: VersionDifference;
+  readonly fields: readonly DatasetField[];
+}
+
+/** The records in which two versions differ, in the order of their pages. */
+export interface RecordChanges {
+  /** Records of `from` without one of the same `_id` in `to`, in insertion order. */
+  readonly removed: RowSequence;
+  /** Records that both versions have, with the same `_id` and another `_commit`: their rows in `to`, in insertion order. */
+  readonly after: RowSequence;
+  /** The rows of the same records in `from`, in the order of `after`. */
+  readonly before: RowSequence;
+  /** Records of `to` without one of the same `_id` in `from`, in insertion order. */
+  readonly added: RowSequence;
+}
+
+const known = new WeakMap<VersionDifference, RecordChanges>();
+
+/**
+ * Finds out which of the rows in which two versions differ are two states of one record. Their `_id`s are read only if there are both removed
+ * and added rows. The result is kept for as long as the store keeps the difference.
+ */
+export async function recordChanges(
+  engine: QueryEngine,
+  versions: ComparedVersions,
+  options: RunOptions,
+): Promise<RecordChanges> {
+  const { from, to, difference } = versions;
+  const found = known.get(difference);
+  if (found !== undefined) return found;
+  const removed = RowSequence.of(from, difference.removed);
+  const added = RowSequence.of(to, difference.added);
+  const partners =
+    removed.length > 0 && added.length > 0
+      ? await partnersOf(engine, [from, removed], [to, added], options)
+      : new Int32Array(0);
+  const before = partners.filter((index) => index >= 0);
+  const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
+  const changes: RecordChanges = {
+    removed: removed.without(before.toSorted()),
+    before: removed.picked(before),
+    after: added.picked(after),
+    added: added.without(after),
+  };
+  known.set(difference, changes);
+  return changes;
+}
+
+/**
+ * A page of changes as the members of a JSON array: those removed, then those changed, then those added. The texts follow each other
+ * without anything between them.
+ */
+export async function* differencePage(
+  engine: QueryEngine,
+  { from, to, fields }: Omit<ComparedVersions, 'difference'>,
+  { removed, before, after, added }: RecordChanges,
+  offset: number,
+  limit: number,
+  options: RunOptions,
+): AsyncGenerator<string> {
+  const read = (snapshot: Snapshot, rows: readonly RowRef[]): AsyncIterable<readonly string[]> => {
+    if (rows.length === 0) return nothing();
+    const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
+    return readPieces(engine, snapshot, rows, { projection, format: { kind: 'texts' } }, options);
+  };
+  let separator = '';
+  const joined = (members: readonly string[]): string => {
+    const text = separator + members.join(',');
+    separator = ',';
+    return text;
+  };
+  let [first, end] = [offset, offset + limit];
+  for await (const piece of read(from, removed.slice(first, end)))
+    yield joined(piece.map((record) => changeJson('removed', record)));
+  [first, end] = [Math.max(0, first - removed.length), Math.max(0, end - removed.length)];
+  const earlier = read(from, before.slice(first, end))[Symbol.asyncIterator]();
+  try {
+    for await (const piece of read(to, after.slice(first, end))) {
+      // Both sides have pieces of the same numbers of records.
+      const { value: befores } = (await earlier.next()) as { readonly value: readonly string[] };
+      yield joined(piece.map((record, i) => changeJson('changed', record, befores[i])));
+    }
+  } finally {
+    await earlier.return?.();
+  }
+  [first, end] = [Math.max(0, first - after.length), Math.max(0, end - after.length)];
+  for await (const piece of read(to, added.slice(first, end)))
+    yield joined(piece.map((record) => changeJson('added', record)));
+}
+
+async function* nothing(): AsyncGenerator<readonly string[]> {
+  // No piece.
+}
+
+function changeJson(
+  change: 'removed' | 'changed' | 'added',
+  record: string,
+  before?: string,
+): string {
+  const fields = before === undefined ? [] : changedFields(before, record);
+  return `{"change":"${change}","record":${record},"before":${before ?? 'null'},"fields":${JSON.stringify(fields)}}`;
+}
+
+type Side = readonly [Snapshot, RowSequence];
+
+/**
+ * For each row added, the index of the removed one with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of the
+ * shorter side are held in memory.
+ */
+async function partnersOf(
+  engine: QueryEngine,
+  removed: Side,
+  added: Side,
+  options: RunOptions,
+): Promise<Int32Array> {
+  const holdsAdded = removed[1].length > added[1].length;
+  const [held, read] = holdsAdded ? [added, removed] : [removed, added];
+  const commits: string[] = [];
+  const indexes = new Map<string, number>();
+  for await (const [id, commit] of idsOf(engine, held, options)) {
+    indexes.set(id, commits.length);
+    commits.push(commit);
+  }
+  const partners = new Int32Array(added[1].length).fill(-1);
+  let index = -1;
+  for await (const [id, commit] of idsOf(engine, read, options)) {
+    index++;
+    const other = indexes.get(id);
+    if (other === undefined || commits[other] === commit) continue;
+    indexes.delete(id);
+    if (holdsAdded) partners[other] = index;
+    else partners[index] = other;
+  }
+  return partners;
+}
+
+/** Number of rows that are listed at a time. */
+const listedRows = 50_000;
+
+/** `_id`, as a cell of delimited text, and `_commit` of each row. */
+async function* idsOf(
+  engine: QueryEngine,
+  [snapshot, rows]: Side,
+  options: RunOptions,
+): AsyncGenerator<readonly [id: string, commit: string]> {
+  const projection = reservedColumns.map((column) => ({ column, isStored: true }));
+  const layout = { projection, format: lineFormat('\t') };
+  for (let first = 0; first < rows.length; first += listedRows) {
+    const some = rows.slice(first, first + listedRows);
+    for await (const piece of readPieces(engine, snapshot, some, layout, options))
+      for (const line of linesOf(piece)) {
+        const tab = line.lastIndexOf('\t');
+        yield [line.slice(0, tab), line.slice(tab + 1)];
+      }
+  }
+}
+
+/**
+ * The dotted names of the fields in which two records of one `_id` differ, given as JSON: in the order of the later record, then those that only
+ * the earlier one has. `_commit`, which always differs, is left out. A field without a value is the same as one that is null, and a list is
+ * compared as a whole.
+ */
+export function changedFields(before: string, after: string): readonly string[] {
+  const [earlier, later] = [parseJson(before) as FieldValues, parseJson(after) as FieldValues];
+  const names: string[] = [];
+  compare({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
+  return names;
+}
+
+type FieldValues = Readonly<Record<string, unknown>>;
+
+function compare(before: FieldValues, after: FieldValues, above: string, names: string[]): void {
+  for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
+    const [a, b] = [member(before, name), member(after, name)];
+    if (isSame(a, b)) continue;
+    const isInside = isObject(a ?? b) && isObject(b ?? a);
+    if (isInside)
+      compare((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
+    else names.push(above + name);
+  }
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, i) => isSame(one, b[i]));
+  if (isObject(a) && isObject(b)) {
+    const names = [...Object.keys(a), ...Object.keys(b)];
+    return names.every((name) => isSame(member(a, name), member(b, name)));
+  }
+  return (a ?? null) === (b ?? null);
+}
+
+function isObject(value: unknown): value is FieldValues {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function member(of: FieldValues, name: string): unknown {
+  return Object.hasOwn(of, name) ? of[name] : null;
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  changedFields,
+  differencePage,
+  recordChanges,
+  type ComparedVersions,
+} from '../../../../engine/query/plan/difference-page.js';
+import type { Column, Columns } from '../../../../engine/core/types.js';
+import { engines, openBench, type Bench } from '../dataset.js';
+
+const column = (name: string, type: Column['type'], more: Partial<Column> = {}): Column => ({ name, physical: name, type, isList: false, ...more }); // prettier-ignore
+const columns: Columns = [
+  column('n', 'long'),
+  column('info', 'object', { children: [column('a', 'string'), column('b', 'long')] }),
+  column('tags', 'string', { isList: true }),
+];
+
+describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+  });
+  afterAll(() => bench.close());
+
+  test('pairs the states of a record that was written anew', async () => {
+    const count = 1_300;
+    const row = (i: number, commit: number, b: number) => ({ _id: `id${i}\t"`, _commit: String(commit), n: i, info: { a: 'x', b } }); // prettier-ignore
+    // Of the old records, the even ones were written anew, in reverse; every fifth odd one was deleted, and others came.
+    const old = Array.from({ length: count }, (_, i) => row(i, 1, i));
+    const anew = old.filter((_, i) => i % 2 === 0).map(({ n }) => row(n, 2, -n)).toReversed(); // prettier-ignore
+    const fresh = Array.from({ length: 7 }, (_, i) => row(count + i, 2, 0));
+    const stay = old.filter(({ n }) => n % 2 === 1 && n % 5 !== 0);
+    const made = await bench.dataset(columns, [old.slice(0, 600), old.slice(600)]);
+    const later = await bench.dataset(columns, [[...anew, ...fresh], stay]);
+    const [one, two] = made.snapshot.segments.map(({ path }) => path);
+    const [young] = later.snapshot.segments.map(({ path }) => path);
+    const gone = (of: readonly { n: number }[]): Int32Array =>
+      Int32Array.from(of.keys()).filter((i) => !stay.some(({ n }) => n === of[i]!.n));
+    const versions: ComparedVersions = {
+      from: made.snapshot,
+      to: later.snapshot,
+      fields: made.fields,
+      difference: {
+        removed: new Map([[one!, gone(old.slice(0, 600))], [two!, gone(old.slice(600))]]), // prettier-ignore
+        added: new Map([[young!, 'all' as const]]),
+      },
+    };
+    const changes = await recordChanges(bench.engine, versions, {});
+    const removed = old.filter(({ n }) => n % 2 === 1 && n % 5 === 0);
+    expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removed.length, anew.length, 7]); // prettier-ignore
+    const expected = [
+      ...removed.map(({ n }) => ['removed', n, n, null, []]),
+      // 0 and -0 are one long.
+      ...anew.map(({ n }) => ['changed', n, n === 0 ? 0 : -n, n, n === 0 ? [] : ['info.b']]),
+      ...fresh.map(({ n }) => ['added', n, 0, null, []]),
+    ];
+    for (const limit of [97, 650, 10_000]) {
+      const found: unknown[] = [];
+      for (let at = 0; at < expected.length; at += limit) {
+        let text = '';
+        for await (const piece of differencePage(bench.engine, versions, changes, at, limit, {}))
+          text += piece;
+        const page = JSON.parse(`[${text}]`) as Shown[];
+        expect(page).toHaveLength(Math.min(limit, expected.length - at));
+        found.push(
+          ...page.map(({ change, record, before, fields }) => {
+            const ids = [record, before ?? record].map(({ _id: id }) => id);
+            expect(ids).toEqual(Array.from(ids, () => `id${record.n}\t"`));
+            return [change, record.n, record.info.b, before?.info.b ?? null, fields];
+          }),
+        );
+      }
+      expect(found).toEqual(expected);
+    }
+    // The pairs are kept with the difference.
+    expect(await recordChanges(bench.engine, versions, {})).toBe(changes);
+  });
+
+  test('has no changed record where both have the same commit', async () => {
+    const rows = [{ _id: 'a', _commit: '1', n: 1 }];
+    const [a, b] = [await bench.dataset(columns, [rows]), await bench.dataset(columns, [rows])];
+    const whole = (path: string) => new Map([[path, 'all' as const]]);
+    const changes = await recordChanges(
+      bench.engine,
+      {
+        from: a.snapshot,
+        to: b.snapshot,
+        fields: [],
+        difference: {
+          removed: whole(a.snapshot.segments[0]!.path),
+          added: whole(b.snapshot.segments[0]!.path),
+        },
+      },
+      {},
+    );
+    expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([1, 0, 1]);
+  });
+});
+
+interface Shown {
+  readonly change: string;
+  readonly record: { readonly _id: string; readonly n: number; readonly info: { readonly b: number } }; // prettier-ignore
+  readonly before: null | Shown['record'];
+  readonly fields: readonly string[];
+}
+
+test.each([
+  ['{}', '{}', []],
+  ['{"_commit":"1","a":1}', '{"_commit":"2","a":1.0}', []],
+  ['{"a":null}', '{"b":null}', []],
+  ['{"a":1,"z":{"y":1}}', '{"b":1,"z":{"y":2,"x":{"w":1}}}', ['b', 'z.y', 'z.x.w', 'a']],
+  ['{"a":{"b":1,"c":null}}', '{}', ['a.b']],
+  ['{"a":[1,{"b":null}]}', '{"a":[1,{}]}', []],
+  ['{"a":[1,2]}', '{"a":[2,1]}', ['a']],
+  ['{"a":[1]}', '{"a":1}', ['a']],
+  ['{"a":9007199254740993}', '{"a":9007199254740992}', ['a']],
+  ['{"__proto__":1}', '{"__proto__":2}', ['__proto__']],
+] as const)('the fields in which %s and %s differ', (before, after, fields) => {
+  expect(changedFields(before, after)).toEqual(fields);
+});
