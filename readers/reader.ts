@@ -52,6 +52,8 @@ export interface Header<H> {
   readonly fields: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   readonly warnings: readonly string[];
+  /** Columns with reserved names, which are not read unless `ReadOptions.columns` has them. */
+  readonly reserved?: readonly string[];
   /** How values are read beyond what the format says, by field: for the import report. */
   readonly meanings?: readonly Readonly<Record<string, string | null>>[];
   /** Information about the file as a whole, for the metadata of the import. */

@@ -373,6 +373,8 @@ function entryOf(
 
 function refuseConflict(datasetId: number, state: LogState, change: DatasetChange | Rewrite): void {
   if ('columns' in change) {
+    if (change.base === undefined && (change.update ?? []).length > 0)
+      throw new AppError('internal', 'a change of deleted rows needs the version that it is for');
     if (change.base !== undefined && change.base !== state.version) {
       throw new AppError(
         'conflict',

@@ -144,6 +144,9 @@ class HeaderRows {
         }),
       genomeBuild: maf?.build ?? null,
       warnings: [...this.#warnings(named, columns), ...(maf?.warnings ?? [])],
+      reserved: columns.flatMap((column) =>
+        column !== null && reservedNames.includes(column.name) ? [column.name] : [],
+      ),
     };
   }
 
@@ -240,11 +243,6 @@ class HeaderRows {
       warnings.push(`the names of the columns are those of the comment in line ${named.line}`);
     if (named?.isDecoded === true)
       warnings.push(`in the header, ${decodingWarning(named.cells.join(''))}`);
-    const reserved = columns.flatMap((column) =>
-      column !== null && reservedNames.includes(column.name) ? [column.name] : [],
-    );
-    if (reserved.length > 0)
-      warnings.push(`the columns ${reserved.join(' and ')} are reserved: theirs are not read`);
     return warnings;
   }
 

@@ -34,6 +34,11 @@ export interface Happened {
   merges: number;
 }
 
+/** Nothing has happened yet. */
+export function newCounts(): Happened {
+  return { appends: 0, deletes: 0, rollbacks: 0, blocked: 0, refused: 0, merges: 0 };
+}
+
 const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 
 /**

@@ -80,7 +80,10 @@ export const task = declareResource<TaskRow, TaskContext>({
     available_actions: {
       type: strings,
       example: ['cancel'],
-      show: ({ status }) => (isActive(status) ? ['cancel'] : []),
+      show: ({ kind, status }) => {
+        if (isActive(status)) return ['cancel'];
+        return kind === 'commit' && status === 'completed' ? ['rollback'] : [];
+      },
     },
     target_object: {
       type: objectType,

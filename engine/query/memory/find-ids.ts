@@ -18,6 +18,8 @@ export interface IdSearch {
 /** A segment in which ids are looked for. */
 export interface IdSegment extends CheckedFile {
   readonly deletion: DeletionVector | undefined;
+  /** Bounds of its ids in the log, in the order of their bytes; undefined if the log has none. */
+  readonly bounds: readonly [min: string, max: string] | undefined;
 }
 
 /** The records that an `IdSearch` has found. */
@@ -32,6 +34,8 @@ export interface FoundIds {
 
 /** Maximum number of different ids. */
 const maxIds = 100_000_000;
+/** With more ids than this, nearly every segment may hold one of them. */
+const fewIds = 10_000;
 
 /** Finds the rows whose `_id` is among those wanted. Reads no other column. Throws `damaged`, and `budget` for too many ids. */
 export function findIds({ wanted, column, segments }: IdSearch): FoundIds {
@@ -45,7 +49,9 @@ export function findIds({ wanted, column, segments }: IdSearch): FoundIds {
     });
   if (overflow.unsupported !== undefined)
     throw new AppError('budget', `an import names at most ${maxIds} different ids`);
+  const few = ids.size > fewIds ? undefined : Array.from({ length: ids.size }, (_, i) => Buffer.from(ids.text(i))); // prettier-ignore
   const rows = segments.map((segment) => {
+    if (few !== undefined && !mayHold(segment, few)) return new Int32Array(0);
     const gone = segment.deletion ? deletedRows(segment.deletion) : [];
     const found: number[] = [];
     let next = 0;
@@ -56,6 +62,13 @@ export function findIds({ wanted, column, segments }: IdSearch): FoundIds {
     return Int32Array.from(found);
   });
   return { rows, distinct: ids.size, missing };
+}
+
+/** Whether one of the ids is within the bounds of a segment. */
+function mayHold({ bounds }: IdSegment, ids: readonly Buffer[]): boolean {
+  if (bounds === undefined) return true;
+  const [min, max] = bounds.map((bound) => Buffer.from(bound)) as [Buffer, Buffer];
+  return ids.some((id) => id.compare(min) >= 0 && id.compare(max) <= 0);
 }
 
 /** Calls `visit` for each row of a column of strings, in their order; `start` is -1 for a row without a value. */

@@ -3,7 +3,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { Column } from '../../../engine/core/types.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { openStore } from '../../../engine/store/open.js';
-import { segmentFiles, type Segment } from '../../../engine/store/store.js';
+import { segmentFiles, type LeafStats, type Segment } from '../../../engine/store/store.js';
 import { merged } from '../../../engine/core/ascending.js';
 import type { FoundIds, IdSearch } from '../../../engine/query/memory/find-ids.js';
 import type { RunContext } from '../job.js';
@@ -48,10 +48,10 @@ export async function findDeleted(
   const shares = sharesOf(snapshot.segments, pool.threads);
   const found = await Promise.all(
     shares.map((numbers) => {
-      const segments = numbers.map((number) => ({
-        ...files[number]!,
-        deletion: snapshot.segments[number]!.deletion,
-      }));
+      const segments = numbers.map((number) => {
+        const { deletion, stats } = snapshot.segments[number]!;
+        return { ...files[number]!, deletion, bounds: boundsOf(stats['_id']) };
+      });
       const search: IdSearch = { wanted, column: givenId.physical, segments };
       return pool.run('find', () => search, signal);
     }),
@@ -70,6 +70,10 @@ export async function findDeleted(
     }
   }
   return { base: snapshot.version, update, removed, notFound: distinct - removed };
+}
+
+function boundsOf({ min, max }: Partial<LeafStats> = {}): readonly [string, string] | undefined {
+  return typeof min === 'string' && typeof max === 'string' ? [min, max] : undefined;
 }
 
 /** The numbers of the segments in as many shares as there are threads, about equally large; one share at least. */

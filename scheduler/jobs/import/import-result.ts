@@ -31,7 +31,7 @@ export async function importResult(
   const seen = runs.flatMap((run) => run.columns());
   const filled = withData(columns, params.stored, seen);
   const newColumns = newColumnFindings(params, runs, filled);
-  const findings = findingsOf(runs, newColumns);
+  const findings = findingsOf(params, runs, newColumns);
   const message = failureOf(params, runs, newColumns, findings);
   const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
   const metadata = await metadataOf(context, runs, findings, {
@@ -109,7 +109,7 @@ export async function runFailure(
   const hasReport = error instanceof TaskFailure || !(error instanceof AppError);
   if (hasReport || error.code === 'canceled' || context.signal.aborted) return error;
   const outcome = { is_whole: false, is_committed: false };
-  const metadata = await metadataOf(context, runs, findingsOf(runs, []), outcome).catch(
+  const metadata = await metadataOf(context, runs, findingsOf(params, runs, []), outcome).catch(
     () => undefined, // without a report (the disk may be full) the error itself still counts
   );
   return metadata === undefined ? error : new TaskFailure(error, metadata);
@@ -131,13 +131,17 @@ async function metadataOf(
 }
 
 /** All findings with the names of their files; findings about new columns have no file. */
-function findingsOf(runs: readonly SourceRun[], newColumns: readonly Findings[]): Findings {
+function findingsOf(
+  { known }: ImportParams,
+  runs: readonly SourceRun[],
+  newColumns: readonly Findings[],
+): Findings {
   const genomeBuild = buildOf(runs);
   return joinFindings([
     ...newColumns.map((part) => ({ findings: part, file: null })),
     ...runs.map((run) => ({
       findings: mergeFindings([
-        { findings: warningsOf(run, genomeBuild), linesBefore: 0 },
+        { findings: warningsOf(run, known, genomeBuild), linesBefore: 0 },
         { findings: run.findings(), linesBefore: 0 },
       ]),
       file: run.source.name,
@@ -175,9 +179,16 @@ function columnsOf(run: SourceRun): readonly Columns[] {
 }
 
 /** The warnings about a source as a whole, in one finding, because findings without line and field are counted as one. */
-function warningsOf({ layout }: SourceRun, importBuild: GenomeBuild | undefined): Findings {
+function warningsOf(
+  { layout }: SourceRun,
+  known: Columns,
+  importBuild: GenomeBuild | undefined,
+): Findings {
   const { header, warnings } = layout;
   const messages = [...header.warnings, ...warnings];
+  const unread = (header.reserved ?? []).filter((name) => !known.some((one) => one.name === name));
+  if (unread.length > 0)
+    messages.push(`the columns ${unread.join(' and ')} are reserved: theirs are not read`);
   if (header.genomeBuild !== null && header.genomeBuild !== importBuild) {
     messages.push(
       `its positions are of ${header.genomeBuild}, those of the import of ${importBuild}`,

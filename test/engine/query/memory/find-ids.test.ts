@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { findIds } from '../../../../engine/query/memory/find-ids.js';
+import { deletionVector } from '../../../../engine/store/deletion-vector.js';
+import type { Column } from '../../../../engine/core/types.js';
+import { random } from '../../../random.js';
+import { seed } from '../../../seed.js';
+import { batchOf } from '../../store/random.js';
+import { writeSegment } from '../../store/write-segment.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-ids-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const given: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
+let files = 0;
+
+/** A segment of the records of a commit, or of these strings beside their own ids. */
+async function written(rows: number, commit: number, strings?: readonly (string | null)[]) {
+  const path = join(folder, `${files++}.parquet`);
+  const columns = strings === undefined ? [] : [given];
+  const data = batchOf(columns, strings === undefined ? [] : [strings], rows, BigInt(commit));
+  const { stats, blockChecksums } = await writeSegment({ columns, data, rows }, path);
+  const { min, max } = stats['_id']!;
+  const ids = Array.from(data.getChild('_id')!, String);
+  return { path, blockChecksums, ids, bounds: [String(min), String(max)] as const };
+}
+
+test.each([
+  ['few', 30],
+  ['many', 12_000],
+])(`%s ids are found where a loop finds them (STRANDLAKE_SEED=${seed})`, async (_, count) => {
+  const next = random(seed);
+  const made = [await written(3_000, 1), await written(1, 2), await written(9_000, 5)];
+  const all = made.flatMap(({ ids }) => ids);
+  const wanted = Array.from({ length: count }, () =>
+    next() < 0.7 ? all[Math.floor(next() * all.length)]! : `nobody ${Math.floor(next() * 1e6)}`,
+  );
+  const half = wanted.length >> 1;
+  const lists = [wanted.slice(0, half), wanted.slice(half)];
+  const sources = await Promise.all(lists.map((list, i) => written(list.length, 9 + i, list)));
+  const segments = made.map((segment) => {
+    const gone = segment.ids.flatMap((_id, row) => (next() < 0.2 ? [row] : []));
+    const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
+    return { ...segment, deletion, gone: new Set(gone) };
+  });
+  const found = findIds({ wanted: sources, column: given.physical, segments });
+  const set = new Set(wanted);
+  expect(found.distinct).toBe(set.size);
+  expect(found.missing).toBeUndefined();
+  expect(found.rows.map((rows) => [...rows])).toEqual(
+    segments.map(({ ids, gone }) => ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []))), // prettier-ignore
+  );
+});
+
+test('the first record without an id is named', async () => {
+  const whole = await written(2, 1, ['a', 'b']);
+  const holed = await written(3, 2, ['c', null, null]);
+  const { missing, distinct } = findIds({ wanted: [whole, holed], column: 'given_id', segments: [] }); // prettier-ignore
+  expect([missing, distinct]).toEqual([[1, 1], 3]);
+  const without = await written(2, 3);
+  expect(findIds({ wanted: [without], column: 'given_id', segments: [] }).missing).toEqual([0, 0]);
+});
