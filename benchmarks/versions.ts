@@ -22,6 +22,8 @@ interface Setup {
   readonly records: number;
   /** Records that a delete names. */
   readonly few: number;
+  /** The ids of all records. */
+  readonly ids: readonly string[];
   readonly folder: string;
 }
 
@@ -50,7 +52,8 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     await duckdb.run('CHECKPOINT');
     const connections = openConnections(server.origin, server.token, 1);
     const few = Math.min(100_000, records / 50);
-    const setup = { server, datasetId, duckdb, connections, records, few, folder };
+    const ids = (await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id)); // prettier-ignore
+    const setup = { server, datasetId, duckdb, connections, records, few, ids, folder };
     const lines = [
       ...(await deleteLines(setup)),
       await lineOrFailure('rollback of an append', () => appendLine(setup)),
@@ -78,7 +81,7 @@ async function deleteLines(setup: Setup): Promise<readonly Line[]> {
     theirInserts: [],
   };
   for (let run = 0; run < 5; run++) {
-    const file = await idFile(setup, run);
+    const file = idFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
     takes.deletes.push(await deleted(setup, objectId, records - few));
@@ -125,7 +128,7 @@ async function queryLines(setup: Setup): Promise<readonly Line[]> {
   const before = await timed(setup, requests);
   const earlier = await lastCommit(server, datasetId);
   for (let run = 0; run < manyDeletes; run++) {
-    const objectId = await server.upload(await idFile(setup, 100 + run));
+    const objectId = await server.upload(idFile(setup, 100 + run));
     await deleted(setup, objectId, records - (run + 1) * few);
   }
   await server.idle();
@@ -140,25 +143,12 @@ async function queryLines(setup: Setup): Promise<readonly Line[]> {
   ]);
 }
 
-/** A file of the ids of random records that are still there, as JSON lines. */
-async function idFile(
-  { server, datasetId, folder, few, records }: Setup,
-  run: number,
-): Promise<string> {
-  const step = Math.floor(records / few);
-  const wanted = new Set(Array.from({ length: few }, (_, i) => (i * step + ((run * 7919) % step)) % records)); // prettier-ignore
-  const ids: string[] = [];
-  let row = 0;
-  const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
-  const reader = await instance.connect();
-  for (const path of segmentsOf(server.data, datasetId)) {
-    const found = (await reader.runAndReadAll(`SELECT _id FROM read_parquet('${path}')`)).getRows();
-    for (const [id] of found) if (wanted.has(row++)) ids.push(String(id));
-  }
-  reader.closeSync();
-  instance.closeSync();
+/** A file of the ids of some records, as JSON lines; no two runs name the same record. */
+function idFile({ folder, few, ids }: Setup, run: number): string {
+  const step = Math.floor(ids.length / few);
+  const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"}\n`); // prettier-ignore
   const file = join(folder, `ids-${run}.json`);
-  writeFileSync(file, ids.map((id) => `{"_id":"${id}"}\n`).join(''));
+  writeFileSync(file, lines.join(''));
   return file;
 }
 

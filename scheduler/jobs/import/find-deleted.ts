@@ -58,17 +58,19 @@ export async function findDeleted(
   );
   const [{ distinct, missing }] = found as [FoundIds, ...FoundIds[]];
   if (missing !== undefined) throw withoutId(given, missing);
-  const update: Segment[] = [];
+  const updated: [number: number, segment: Segment][] = [];
   let removed = 0;
   for (const [share, { rows }] of found.entries()) {
     for (const [i, own] of rows.entries()) {
       if (own.length === 0) continue;
-      const segment = snapshot.segments[shares[share]![i]!]!;
+      const number = shares[share]![i]!;
+      const segment = snapshot.segments[number]!;
       const earlier = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
-      update.push({ ...segment, deletion: deletionVector(merged(earlier, own)) });
+      updated.push([number, { ...segment, deletion: deletionVector(merged(earlier, own)) }]);
       removed += own.length;
     }
   }
+  const update = updated.sort(([a], [b]) => a - b).map(([, segment]) => segment);
   return { base: snapshot.version, update, removed, notFound: distinct - removed };
 }
 

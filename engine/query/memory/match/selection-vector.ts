@@ -108,7 +108,10 @@ export function complement(
   return mask;
 }
 
-/** The selected rows that are not among `others`, given by their ascending numbers. May write into `selection`. */
+/**
+ * The selected rows that are not among `others`, given by their ascending numbers, which later calls with the same list have again. May write
+ * into `selection`.
+ */
 export function withoutRows(
   selection: SelectionVector,
   others: Int32Array,
@@ -116,7 +119,25 @@ export function withoutRows(
 ): SelectionVector {
   if (selection === 'none') return 'none';
   if (isSparse(selection)) return without(selection, others);
-  const mask = bytesOf(selection, rows);
+  if (others.length * sparseShare > rows) {
+    const rest = restOf(others, rows);
+    if (selection === 'all') return rest.slice();
+    andInto(selection, rest);
+    return selection;
+  }
+  return cleared(bytesOf(selection, rows), others);
+}
+
+/** One byte per row, by the list of rows whose bytes are 0: clearing many single bytes takes longer than a conjunction of words. */
+const rests = new WeakMap<Int32Array, Uint8Array>();
+
+function restOf(others: Int32Array, rows: number): Uint8Array {
+  let rest = rests.get(others);
+  if (rest === undefined) rests.set(others, (rest = cleared(bytesOf('all', rows), others)));
+  return rest;
+}
+
+function cleared(mask: Uint8Array, others: Int32Array): Uint8Array {
   for (let i = 0; i < others.length; i++) mask[others[i]!] = 0;
   return mask;
 }
