@@ -68,12 +68,9 @@ export class CsvParser extends CellScanner {
       true,
     );
     this.#names = new Set(header.columns.map((column) => column?.name));
+    const unread = reservedNames.filter((name) => !this.#existing.has(name));
     for (const [k, column] of header.columns.entries())
-      if (
-        column !== null &&
-        (!reservedNames.includes(column.name) || this.#existing.has(column.name))
-      )
-        this.#addColumn(k, column);
+      if (column !== null && !unread.includes(column.name)) this.#addColumn(k, column);
     this.#maf = header.maf && new MafRows(header.maf, (column) => this.#addMade(column));
   }
 

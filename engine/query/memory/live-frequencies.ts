@@ -1,3 +1,4 @@
+import { common } from '../../core/ascending.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { TextFrequencies } from '../text/weigh.js';
@@ -40,12 +41,8 @@ function deletedRowsWith(
   deleted: Int32Array,
 ): number {
   const rows = matcher.rows({ kind: 'phrase', terms });
+  if (rows instanceof Int32Array) return common(rows, deleted).length;
   let count = 0;
-  if (rows instanceof Int32Array) {
-    const gone = new Set(deleted);
-    for (const row of rows) if (gone.has(row)) count++;
-  } else {
-    for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;
-  }
+  for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;
   return count;
 }

@@ -10,6 +10,7 @@ import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
+import type { Deletions } from './find-deleted.js';
 import type { ImportReport } from './import-report.js';
 import type { ImportResult } from './import-types.js';
 import { declarationsOf, markedColumns, newFields } from './known-columns.js';
@@ -30,7 +31,7 @@ export async function publishImport(
   await checkSources(row, task, context);
   await countDocuments(result, context);
   await keepRejected(task, attempt, data);
-  if (result.deletions) return publishDeletions(task, row, { ...result, deletions: result.deletions }, context); // prettier-ignore
+  if (result.deletions) return publishDeletions(task, row, result, result.deletions, context);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
@@ -58,11 +59,11 @@ export async function publishImport(
 async function publishDeletions(
   task: TaskRow,
   row: ImportRow,
-  result: ImportResult & Required<Pick<ImportResult, 'deletions'>>,
+  result: ImportResult,
+  { base, update, removed, notFound }: Deletions,
   context: PublishContext,
 ): Promise<Published> {
   const { catalog, store, now } = context;
-  const { base, update, removed, notFound } = result.deletions;
   const deletions = { records_deleted: removed, ids_not_found: notFound };
   const metadata = { ...metadataOf(result, context), deletions };
   if (row.isDryRun) {

@@ -12,7 +12,7 @@ import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { hostInProcess, hostWithoutEngine } from '../../faults/in-process.js';
 import { random } from '../../random.js';
-import { killed, KillableServer } from '../processes/killable.js';
+import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
 
@@ -144,15 +144,6 @@ const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
   restore: () => expectAvailable('Essential'),
 };
 
-async function recovered(root: string): Promise<void> {
-  for (let i = 0; i < 5; i++) {
-    const server = new KillableServer(root);
-    await server.exit();
-    if (server.isIdle) return;
-  }
-  throw new Error('the server does not become idle');
-}
-
 /** Restores the dataset if it is archived: whatever was interrupted, all of its bytes come back. */
 async function expectAllBack(): Promise<void> {
   if ((await dataset()).availability === 'available') return;
@@ -203,13 +194,7 @@ const seed = Number(process.env['STRANDLAKE_SEED'] ?? 5);
 test.each(['snapshot', 'restore'] as const)(`a %s that is killed at random moments is completed (seed ${seed})`, async (kind) => {
   const next = random(seed);
   const root = await copyOf(templates[kind]);
-  for (let i = 0; i < 3; i++) {
-    const server = new KillableServer(root);
-    const pid = await server.ready();
-    await new Promise((resolve) => setTimeout(resolve, 80 * next()));
-    await server.kill(pid);
-    if (pid !== undefined) killed(pid);
-  }
+  await killedRepeatedly(root, 3, 80, next);
   await recovered(root);
   lake = await Lake.open(root);
   await expectDone[kind]();

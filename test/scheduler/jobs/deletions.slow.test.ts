@@ -6,7 +6,7 @@ import { openStore } from '../../../engine/store/open.js';
 import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { Lake, vcfOf } from '../lake.js';
-import { KillableServer } from '../processes/killable.js';
+import { KillableServer, recovered } from '../processes/killable.js';
 
 /*
  * Imports that delete, killed at every step, and rollbacks whose catalogue fails: what was acknowledged is there once, the rest wholly
@@ -27,7 +27,7 @@ beforeAll(async () => {
   root = lake.data.root;
   datasetId = await lake.dataset();
   await lake.import(datasetId, await lake.file('a.vcf', vcfOf(rows)));
-  await away(recovered);
+  await away(() => recovered(root));
   ids = await idsOf();
   expect(new Set(ids).size).toBe(rows);
 });
@@ -50,15 +50,6 @@ async function idsOf(): Promise<readonly string[]> {
     ),
   );
   return reservedCells(snapshot, refs).map(([id]) => id!);
-}
-
-async function recovered(): Promise<void> {
-  for (let start = 0; start < 5; start++) {
-    const server = new KillableServer(root);
-    await server.exit();
-    if (server.isIdle) return;
-  }
-  throw new Error('the server does not become idle');
 }
 
 async function away(work: () => Promise<void>): Promise<void> {
@@ -96,7 +87,7 @@ test.each([
       const crashing = new KillableServer(root, point, victim);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-      await recovered();
+      await recovered(root);
     });
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
     const dataset = await lake.catalog.datasets.get(datasetId);
@@ -106,7 +97,7 @@ test.each([
 
 test('C2b: a rollback that is in the log and not in the catalogue is there after the next start', async () => {
   const taskId = await queued(7);
-  await away(recovered);
+  await away(() => recovered(root));
   const { catalog, store } = lake;
   const before = await idsOf();
   const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);

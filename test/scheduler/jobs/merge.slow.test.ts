@@ -13,7 +13,7 @@ import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
 import { Lake } from '../lake.js';
 import { until } from '../../until.js';
-import { killed, KillableServer } from '../processes/killable.js';
+import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
 
 /*
  * Kills a merge, or makes the disk fail, at every step. Afterwards the records and their order are unchanged, no commit is lost and no
@@ -79,15 +79,6 @@ async function expectMerged(): Promise<void> {
   expect(segments).toHaveLength(1);
 }
 
-async function recovered(root: string): Promise<void> {
-  for (let i = 0; i < 5; i++) {
-    const server = new KillableServer(root);
-    await server.exit();
-    if (server.isIdle) return;
-  }
-  throw new Error('the server does not become idle');
-}
-
 describe('a merge that is killed at', () => {
   // `:2`, because the commit of the import passes the same crash points first.
   const inServer = [
@@ -123,13 +114,7 @@ describe('a merge that is killed at', () => {
   test(`random moments is repeated after the next start (seed ${seed})`, async () => {
     const next = random(seed);
     const root = await copy();
-    for (let i = 0; i < 2; i++) {
-      const server = new KillableServer(root);
-      const pid = await server.ready();
-      await new Promise((resolve) => setTimeout(resolve, 600 * next()));
-      await server.kill(pid);
-      if (pid !== undefined) killed(pid);
-    }
+    await killedRepeatedly(root, 2, 600, next);
     await recovered(root);
     lake = await Lake.open(root);
     await expectMerged();

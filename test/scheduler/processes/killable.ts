@@ -52,6 +52,32 @@ export class KillableServer {
   }
 }
 
+/** Starts the server of a data folder repeatedly until it becomes idle and ends by itself. */
+export async function recovered(root: string): Promise<void> {
+  for (let start = 0; start < 5; start++) {
+    const server = new KillableServer(root);
+    await server.exit();
+    if (server.isIdle) return;
+  }
+  throw new Error('the server does not become idle');
+}
+
+/** Starts the server of a data folder and kills it with its worker, at a random moment of at most `mostMs` after it is ready, so many times. */
+export async function killedRepeatedly(
+  root: string,
+  times: number,
+  mostMs: number,
+  next: () => number,
+): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    const server = new KillableServer(root);
+    const pid = await server.ready();
+    await new Promise((resolve) => setTimeout(resolve, mostMs * next()));
+    await server.kill(pid);
+    if (pid !== undefined) killed(pid);
+  }
+}
+
 /** Kills a process that may have ended already. */
 export function killed(pid: number): void {
   try {

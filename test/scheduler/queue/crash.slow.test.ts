@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from '../lake.js';
-import { killed, KillableServer } from '../processes/killable.js';
+import { killed, KillableServer, recovered } from '../processes/killable.js';
 import { random } from '../../random.js';
 
 /*
@@ -31,7 +31,7 @@ beforeAll(async () => {
   objectId = await lake.file('a.vcf', vcfOf(rows));
   await queued();
   const startedAt = performance.now();
-  await away(recovered);
+  await away(() => recovered(root));
   wholeMs = performance.now() - startedAt;
 });
 /** Every imported record is stored exactly once, and nothing else is. */
@@ -40,16 +40,6 @@ afterEach(async () => {
   expect(await lake.damage()).toEqual([]);
 });
 afterAll(() => lake.remove());
-
-/** Starts the server repeatedly until it becomes idle and ends by itself. */
-async function recovered(): Promise<void> {
-  for (let start = 0; start < 5; start++) {
-    const server = new KillableServer(root);
-    await server.exit();
-    if (server.isIdle) return;
-  }
-  throw new Error('the server does not become idle');
-}
 
 /** Queues another import; returns the id of its task. */
 async function queued(): Promise<number> {
@@ -83,7 +73,7 @@ describe('C1: killed at', () => {
       const crashing = new KillableServer(root, point);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, false]);
-      await recovered();
+      await recovered(root);
     });
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
   });
@@ -108,7 +98,7 @@ describe('C1: killed at', () => {
       const crashing = new KillableServer(root, 'rejected.renamed');
       await crashing.exit();
       expect(crashing.isIdle).toBe(false);
-      await recovered();
+      await recovered(root);
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
     const written = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
@@ -125,7 +115,7 @@ describe('C1: killed at', () => {
     });
     await away(async () => {
       await new KillableServer(root, point, victim).exit();
-      await recovered();
+      await recovered(root);
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
     const row = await lake.catalog.exports.get(task.resourceId);
@@ -156,7 +146,7 @@ describe('C1: killed at random', () => {
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         const worker = await Promise.race([pid, Promise.resolve(undefined)]);
         await server.kill(next() < 0.5 ? worker : undefined);
-        await recovered();
+        await recovered(root);
       });
       const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
       expect([where, await lake.damage()]).toEqual([where, []]);
