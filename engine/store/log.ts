@@ -193,6 +193,8 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
     ...(segment.blockChecksums && { 'strandlake.blocks': segment.blockChecksums }),
     'strandlake.format': String(segment.format),
     ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
+    ...(segment.baseRowId !== undefined && { 'strandlake.baseRowId': String(segment.baseRowId) }),
+    ...(segment.isAscending && { 'strandlake.rowIds': 'ascending' }),
   };
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
@@ -307,7 +309,15 @@ function segmentOf(add: LogAction, columns: Columns): Segment {
     stats: stats satisfies Readonly<Record<string, LeafStats>>,
     areVariantsPlaced: tags['strandlake.variants'] === 'placed',
     deletion: deletionOf(add),
+    baseRowId: rowIdOf(tags['strandlake.baseRowId']),
+    ...(tags['strandlake.rowIds'] === 'ascending' && { isAscending: true }),
   };
+}
+
+function rowIdOf(tag: string | undefined): number | undefined {
+  const id = tag === undefined ? undefined : Number(tag);
+  if (id !== undefined && !Number.isSafeInteger(id)) throw new Error(`has the row id ${tag}`);
+  return id;
 }
 
 function textOf(action: LogAction, name: string): string {

@@ -12,6 +12,7 @@ import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
 import { arrowSchema, parquetColumns } from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
 import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
+import { consecutiveRowIds, mergedRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { liveRows, type Segment } from './store.js';
 
@@ -32,23 +33,27 @@ export async function mergeSegments(
   file: string,
   dropsDeleted = true,
 ): Promise<Segment> {
-  const columns = presentColumns(
+  const segments = sources.map(({ segment }) => segment);
+  const { isStored, ...rowIds } = mergedRowIds(segments, dropsDeleted);
+  const present = presentColumns(
     dataset,
-    sources.map(({ segment }) => segment.columns),
+    segments.map((segment) => segment.columns),
   );
+  const columns = isStored ? [rowIdColumn, ...present] : present;
   const schema = parquetSchema(parquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   const counts: FooterCounts[] = [];
   for (const source of sources) {
     const footer = await readFooter(source.file);
     counts.push(countOf(footer));
+    if (isStored && !storesRowIds(source.segment)) counts.push(countOfRowIds(source.segment));
     counts.push(await addParts(source, footer, schema, parts, dropsDeleted));
   }
   const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRows(segment) : segment.rows), 0); // prettier-ignore
   const segment = await writeUnflushed(inputOf(rows, columns, schema, parts), file);
   checkCounts(file, counts, countOf(await readFooter(file)));
   await flushSegment(file);
-  return dropsDeleted ? segment : { ...segment, ...deletionOf(sources) };
+  return { ...segment, ...rowIds, ...(!dropsDeleted && deletionOf(sources)) };
 }
 
 /** The deleted rows of several segments, as rows of the one that has all their rows. */
@@ -95,7 +100,13 @@ async function addParts(
       };
       const end = first + Number(rows);
       const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
-      const found = leafParts(schema, source, Number(rows) - here, read);
+      const found = leafParts(schema, source, Number(rows) - here, read).map((part, leaf) => {
+        if (!isRowId(schema, leaf) || storesRowIds(segment)) return part;
+        const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
+        const reduced = withoutRows(ids, 1, deleted, first);
+        dropped.set(rowIdKey, [(dropped.get(rowIdKey)?.[0] ?? 0) - reduced.values, 0]);
+        return reduced.part;
+      });
       for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
       first = end;
     }
@@ -104,6 +115,17 @@ async function addParts(
     const reason = error instanceof Error ? error.message : String(error);
     throw damagedLogEntry(segment, `cannot be merged with others (${reason})`, error);
   }
+}
+
+const rowIdKey = JSON.stringify([rowIdColumn.physical]);
+
+function isRowId({ leaves }: ParquetSchema, leaf: number): boolean {
+  return JSON.stringify(leaves[leaf]!.path) === rowIdKey;
+}
+
+/** The counts of the row ids of a segment that does not store them. */
+function countOfRowIds({ rows }: Segment): FooterCounts {
+  return { rows: 0, leaves: new Map([[rowIdKey, [rows, 0]]]) };
 }
 
 /** The bytes of a segment; throws `damaged` if they do not match its checksum. */

@@ -22,6 +22,7 @@ import { planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
+import { storesRowIds } from './row-ids.js';
 import { rollbackOf } from './rollback.js';
 import {
   applied,
@@ -355,10 +356,17 @@ function entryOf(
   const isRewrite = !('columns' in change);
   const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
   const update = (isRewrite ? undefined : change.update) ?? [];
+  let next = state.nextRowId;
+  const add = moves.map(({ segment }) => {
+    if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
+    const placed = { ...segment, baseRowId: next };
+    next += segment.rows;
+    return placed;
+  });
   return {
     version: state.version + 1,
     columns: isSame ? undefined : change.columns,
-    add: moves.map((move) => move.segment),
+    add,
     remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
     // Other readers would take a segment for removed that is removed and added with the same deleted rows.
     update: update

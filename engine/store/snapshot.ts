@@ -7,6 +7,7 @@ import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
+import { areInterleaved, nextRowId, storesRowIds } from './row-ids.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
 
@@ -20,6 +21,8 @@ export interface LogState {
   readonly named: ReadonlySet<string>;
   /** Whether an entry has deleted rows, so that readers need deletion vectors. */
   readonly hasDeletions: boolean;
+  /** Greater than all row ids (row-ids.ts). */
+  readonly nextRowId: number;
 }
 
 /** The state before the first commit. */
@@ -29,6 +32,7 @@ export const nothing: LogState = {
   live: new Map(),
   named: new Set(),
   hasDeletions: false,
+  nextRowId: 0,
 };
 
 /** The state after all versions of the log, or after those up to `last`. */
@@ -93,6 +97,7 @@ interface MutableState {
   readonly live: Map<string, Segment>;
   readonly named: Set<string>;
   hasDeletions: boolean;
+  nextRowId: number;
 }
 
 function copyOf(state: LogState): MutableState {
@@ -110,6 +115,8 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
     if (known.deletion?.encoded !== encoded)
       throw damagedLogEntry(datasetId, entry.version, `names other deleted rows of ${path}`);
   };
+  const [first] = entry.remove;
+  const moved = entry.isRewrite && first ? state.live.get(first.path)?.baseRowId : undefined;
   for (const { path, deletion } of entry.remove) {
     checkKnown(path, deletion);
     state.live.delete(path);
@@ -123,12 +130,20 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     state.named.add(segment.path);
-    state.live.set(segment.path, dated(segment, lastDeleted));
+    const placed = withRowIds(dated(segment, lastDeleted), moved ?? state.nextRowId);
+    state.live.set(segment.path, placed);
+    state.nextRowId = Math.max(state.nextRowId, nextRowId([placed]));
   }
   for (const segment of rest) state.live.set(segment.path, segment);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
   state.hasDeletions ||= entry.beginsDeletions;
+}
+
+/** Entries of earlier versions of this program do not name row ids. */
+function withRowIds(segment: Segment, next: number): Segment {
+  if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
+  return { ...segment, baseRowId: next };
 }
 
 function dated(segment: Segment, time: number): Segment {
@@ -187,6 +202,7 @@ export async function snapshotOf(
     version: state.version,
     columns: state.columns,
     segments,
+    isInterleaved: areInterleaved(segments),
     rows: recordsIn(segments),
     bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
     files: [schema, ...segments.map((segment) => folder.datasetFile(datasetId, segment.path))],

@@ -32,6 +32,10 @@ export interface Segment {
   readonly deletion?: DeletionVector | undefined;
   /** When rows were last deleted or restored, milliseconds since 1970; present with `deletion`. */
   readonly deletedAt?: number;
+  /** The row id of its first row (row-ids.ts), if it does not store them. Every segment of a snapshot that the log has names it. */
+  readonly baseRowId?: number | undefined;
+  /** True if it stores row ids, and they ascend. */
+  readonly isAscending?: boolean | undefined;
 }
 
 /** The number of records of a segment: its rows that are not deleted. */
@@ -39,13 +43,18 @@ export function liveRows({ rows, deletion }: Pick<Segment, 'rows' | 'deletion'>)
   return deletion === undefined ? rows : rows - deletion.rows;
 }
 
-/** One version of a dataset: its columns, and its segments in insertion order. */
+/** One version of a dataset: its columns, and its segments in the order of commits. */
 export interface Snapshot {
   readonly datasetId: number;
   /** -1 before the first commit. */
   readonly version: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
+  /**
+   * True if the order of the records is that of their row ids (row-ids.ts), and not that of the segments and their rows: a record that was
+   * replaced is in a later segment than its neighbours.
+   */
+  readonly isInterleaved?: boolean;
   /** The number of records. */
   readonly rows: number;
   readonly bytes: number;

@@ -9,13 +9,14 @@ import type {
   SegmentAccess,
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { Position } from '../plan/position.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { facetJson } from './facets/facet-json.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
-import { compareCandidates } from './top-rows.js';
+import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
@@ -126,8 +127,11 @@ async function select(
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
   if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
-  const { predicate, ordering, offset, limit, facets, cursor } = selection;
-  const after = cursor?.after ? rowOf(cursor.after) : undefined;
+  const { predicate, offset, limit, facets, cursor } = selection;
+  const { isInterleaved = false } = snapshot;
+  const ordering = isInterleaved ? [...selection.ordering, rowIdKey] : selection.ordering;
+  const after = cursor?.after && !isInterleaved ? rowOf(cursor.after) : undefined;
+  const afterRowId = cursor?.after && isInterleaved ? Number(cursor.after.keys[0]) : undefined;
   const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
   const isNear = isSorted || after !== undefined || offset + limit <= nearRows;
@@ -139,17 +143,19 @@ async function select(
     first: limit > 0 && isNear ? offset + limit : 0,
     facets,
     ...(after && { after }),
+    ...(afterRowId !== undefined && { afterRowId }),
     isUncounted: total !== undefined && !facets,
     ...(isNear && pageOf(shards, prepared, selection)),
   };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   const counts = answers.flatMap((answer) => rowPairs(answer.counts)).sort((a, b) => a[0] - b[0]);
+  const best = isSorted ? sorted(answers, ordering, offset, limit) : [];
   const rows =
     limit === 0
       ? []
       : isSorted
-        ? sorted(answers, ordering, offset, limit)
+        ? best.map(({ segment, row }): RowRef => [segment, row])
         : isNear
           ? answers
               .flatMap((answer) => rowPairs(answer.rows))
@@ -163,7 +169,13 @@ async function select(
     facets: facetsOf(facets, answers),
     records: recordsOfAnswers(answers, rows, selection.layout),
     access: accessOf(answers),
+    ...(cursor && isInterleaved && { position: best.length > 0 ? positionOf(best.at(-1)!) : undefined }), // prettier-ignore
   };
+}
+
+/** The position after a row of an interleaved snapshot. */
+function positionOf({ values, segment, row }: TopRow): Position {
+  return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
 /** What a shard needs to give records along with its answer. */
@@ -302,7 +314,7 @@ async function find(
   options: RunOptions,
 ): Promise<AsyncIterable<RowBatch> | Unsupported> {
   const { ordering, offset, limit } = selection;
-  if (ordering.length > 0 || offset > 0 || limit < snapshot.rows) {
+  if (ordering.length > 0 || snapshot.isInterleaved || offset > 0 || limit < snapshot.rows) {
     const { cursor: _, ...page } = selection;
     const selected = await select(shards, snapshot, { ...page, scores: [], facets: null }, options);
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
@@ -338,11 +350,11 @@ function sorted(
   ordering: Selection['ordering'],
   offset: number,
   limit: number,
-): readonly RowRef[] {
+): readonly TopRow[] {
   const candidates = answers
     .flatMap((answer) => answer.candidates)
     .sort(compareCandidates(ordering));
-  return candidates.slice(offset, offset + limit).map(({ segment, row }): RowRef => [segment, row]);
+  return candidates.slice(offset, offset + limit);
 }
 
 /** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */

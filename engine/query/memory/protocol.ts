@@ -33,6 +33,8 @@ export interface ShardSegment extends CheckedFile {
   readonly areVariantsPlaced: boolean;
   /** As in `Segment`. */
   readonly deletion?: DeletionVector | undefined;
+  /** As in `Segment`. */
+  readonly baseRowId?: number | undefined;
 }
 
 /** A query of some segments of a snapshot. */
@@ -41,12 +43,14 @@ export interface ShardQuery {
   /** Numbers of segments, ascending; segments of other shards are skipped. */
   readonly segments: Uint32Array;
   readonly predicate: Predicate;
-  /** Empty: rows come in insertion order. */
+  /** Empty: rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];
   /** Maximum number of rows in the answer, the first ones in order. */
   readonly first: number;
   /** Without an ordering: only rows behind this one are in the answer. */
   readonly after?: readonly [segment: number, row: number];
+  /** With `rowIdKey` as the only key: only rows with a greater row id are in the answer. */
+  readonly afterRowId?: number;
   /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;

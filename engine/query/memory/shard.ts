@@ -81,7 +81,10 @@ export class Shard {
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
     const ranked = query.relevance && new RankedRows(query.relevance);
     const facets = query.facets ? accumulator(query.facets) : undefined;
-    const best = query.ordering.length > 0 ? new TopRows(query.ordering, query.first) : undefined;
+    const best =
+      query.ordering.length > 0
+        ? new TopRows(query.ordering, query.first, query.afterRowId)
+        : undefined;
     /** True if only the number of selected rows is needed, so that each selection can be released at once. */
     const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
@@ -118,7 +121,7 @@ export class Shard {
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const selection = selectionBytesOf(found, segment.rows);
-          best?.add(view, selection, segment.number);
+          best?.add(view, selection, segment);
           const refusal = facets?.add(view, selection);
           if (refusal) return this.#refused(refusal);
         }

@@ -2,6 +2,7 @@ import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
+import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
@@ -91,13 +92,14 @@ export class Shards {
     const shardOf = Uint16Array.from(snapshot.segments, ({ rows }, i) =>
       this.#assign(snapshot.files[i + 1]!, rows),
     );
-    const { datasetId, columns } = snapshot;
+    const { datasetId } = snapshot;
+    const columns = snapshot.isInterleaved ? [rowIdColumn, ...snapshot.columns] : snapshot.columns;
     for (const [shard, thread] of this.#threads.entries()) {
       const files = segmentFiles(snapshot);
       const segments = snapshot.segments.flatMap((segment, number) => {
         if (shardOf[number] !== shard) return [];
-        const { rows, areVariantsPlaced = false, deletion } = segment;
-        return [{ ...files[number]!, number, rows, areVariantsPlaced, deletion }];
+        const { rows, areVariantsPlaced = false, deletion, baseRowId } = segment;
+        return [{ ...files[number]!, number, rows, areVariantsPlaced, deletion, baseRowId }];
       });
       const own: ShardSnapshot = { key, datasetId, columns, segments };
       this.#tell(thread, { kind: 'snapshot', snapshot: own });

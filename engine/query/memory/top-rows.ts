@@ -1,6 +1,14 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
+import { rowIdColumn } from '../../store/row-ids.js';
+import type { ShardSegment } from './protocol.js';
 import type { MemoryColumn, SelectionBytes, SegmentView } from './column.js';
+
+/** The key that sorts by the row ids of an interleaved snapshot (engine/store/row-ids.ts). */
+export const rowIdKey: OrderKey = {
+  field: { name: rowIdColumn.name, path: [rowIdColumn.name], type: 'long' },
+  descending: false,
+};
 
 /** The sort key of a row; null if it has no value. */
 export type SortValue = number | bigint | string | null;
@@ -38,27 +46,38 @@ export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
   readonly #compare: (a: TopRow, b: TopRow) => number;
+  /** With `rowIdKey` as the only key: rows with a row id up to this one are left out. */
+  readonly #afterRowId: number;
   #kept: TopRow[] = [];
   /** First sort key of the last row that is kept; undefined until there are `count` rows. */
   #worst: SortValue | undefined;
 
-  constructor(ordering: readonly OrderKey[], count: number) {
+  constructor(ordering: readonly OrderKey[], count: number, afterRowId = -1) {
+    this.#afterRowId = afterRowId;
     this.#ordering = ordering;
     this.#count = count;
     this.#compare = compareCandidates(ordering);
   }
 
-  add(view: SegmentView, selection: SelectionBytes, segment: number): void {
+  add(
+    view: SegmentView,
+    selection: SelectionBytes,
+    { number: segment, baseRowId }: Pick<ShardSegment, 'number' | 'baseRowId'>,
+  ): void {
     if (selection === 'none' || this.#count === 0) return;
-    const keys = this.#ordering.map(({ field, descending }) =>
-      reader(view.column(field), descending),
+    const keys = this.#ordering.map((key) =>
+      key === rowIdKey || key.field.name === rowIdColumn.name
+        ? rowIds(view, baseRowId)
+        : reader(view.column(key.field), key.descending),
     );
     const selected = selection === 'all' ? undefined : selection;
-    const first = view.column(this.#ordering[0]!.field);
     const insert = (row: number): void => {
       this.#kept.push({ values: keys.map((get) => get(row)), segment, row });
       if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
     };
+    if (this.#ordering[0]!.field.name === rowIdColumn.name)
+      return this.#addInOrder(view.rows, keys[0]!, baseRowId !== undefined, selected, insert);
+    const first = view.column(this.#ordering[0]!.field);
     const isPlain =
       first !== undefined &&
       first.offsets === undefined &&
@@ -78,6 +97,25 @@ export class TopRows {
     if (this.#count === 0 || this.#kept.length < this.#count) return;
     this.#kept.length = this.#count;
     this.#worst = this.#kept.at(-1)!.values[0]!;
+  }
+
+  /** Where the row ids ascend, the rest of the segment is left out once one is too great. */
+  #addInOrder(
+    rows: number,
+    get: (row: number) => SortValue,
+    ascends: boolean,
+    selected: Uint8Array | undefined,
+    insert: (row: number) => void,
+  ): void {
+    const after = this.#afterRowId;
+    for (let row = 0; row < rows; row++) {
+      if (selected !== undefined && selected[row] === 0) continue;
+      const id = get(row) as number;
+      if (id <= after) continue;
+      const worst = this.#worst as number | undefined;
+      if (worst === undefined || id < worst) insert(row);
+      else if (ascends) return;
+    }
   }
 
   #addNumbers(
@@ -122,6 +160,14 @@ export class TopRows {
       insert(row);
     }
   }
+}
+
+/** Returns a function from a row to its row id. */
+function rowIds(view: SegmentView, baseRowId: number | undefined): (row: number) => number {
+  if (baseRowId !== undefined) return (row) => baseRowId + row;
+  const values = view.column(rowIdKey.field)?.values;
+  if (values?.kind !== 'numbers') throw new Error('a segment has no row ids');
+  return (row) => values.numbers[row]!;
 }
 
 /** Returns a function from a row to its sort key: for a list, the smallest value if ascending, the largest if descending. */

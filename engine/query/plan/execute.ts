@@ -5,6 +5,7 @@ import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
+import { ranksAlike } from '../text/relevance.js';
 import { weighed } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
@@ -93,7 +94,9 @@ const runners: Readonly<Record<string, Runner>> = {
     return selected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
-    const selection = { ...request, scores: request.limit > 0 ? state.scores : [] };
+    const { limit, predicate, cursor } = request;
+    const isRanked = limit > 0 && (cursor !== undefined || !ranksAlike(predicate, state.scores));
+    const selection = { ...request, scores: isRanked ? state.scores : [] };
     return selected(state, await engine.sql.select(snapshot, selection, options));
   },
   'select index': async ({ engine, snapshot, request, options }, state) =>

@@ -98,6 +98,8 @@ class QueryPlanner {
   readonly #allRows: number;
   /** The text index, which includes deleted rows, tells the rarity of terms and the matches, but not the totals. */
   readonly #hasDeletions: boolean;
+  /** Records have to be sorted by their row ids. */
+  readonly #isInterleaved: boolean;
 
   constructor(request: PlanRequest, snapshot: Snapshot, available: Available, rows: number) {
     this.#request = request;
@@ -105,6 +107,7 @@ class QueryPlanner {
     this.#available = available;
     this.#rows = rows;
     this.#allRows = snapshot.rows;
+    this.#isInterleaved = snapshot.isInterleaved === true;
     this.#hasDeletions = snapshot.segments.some(({ deletion }) => deletion !== undefined);
   }
 
@@ -136,7 +139,8 @@ class QueryPlanner {
 
   isHeavy(steps: readonly PlanStep[]): boolean {
     const { isExplained, ordering, limit, offset, facets } = this.#request;
-    const sortsDeep = ordering.length > 0 && offset + Math.min(limit, this.#rows) > deepestSorted;
+    const isSorted = ordering.length > 0 || this.#isInterleaved;
+    const sortsDeep = isSorted && offset + Math.min(limit, this.#rows) > deepestSorted;
     const cost = steps.reduce((sum, step) => sum + step.cost, 0);
     return (
       this.#rows >= smallTable &&
@@ -248,7 +252,8 @@ class QueryPlanner {
   }
 
   #isSorted(): boolean {
-    return this.#request.ordering.length > 0 && this.#request.limit > 0;
+    const { ordering, limit } = this.#request;
+    return (ordering.length > 0 || this.#isInterleaved) && limit > 0;
   }
 
   /** True if the order of the page depends on relevance; the positions of a cursor hold the relevance of its records. */

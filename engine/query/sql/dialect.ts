@@ -19,7 +19,9 @@ export interface Dialect {
   source(snapshot: Snapshot, params: Params): string;
   /** True if a statement that only filters returns records in insertion order without ORDER BY. */
   readonly keepsOrder: boolean;
-  /** The ORDER BY list for insertion order. */
+  /** SQL for the row id of a record, where that and not `insertionOrder` is the order of the snapshot's records. */
+  readonly rowId?: string | undefined;
+  /** The ORDER BY list for the order of the files and their rows, or of the `_id`s. */
   insertionOrder(): string;
   /** SQL for a reference to a row: the index of its file in the snapshot and the row number; without row numbers, 0 and the `_id`. */
   rowRef(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };

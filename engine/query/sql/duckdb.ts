@@ -1,6 +1,7 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
 import { deletedRows } from '../../store/deletion-vector.js';
+import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import type { Snapshot } from '../../store/store.js';
 import { deletedIds } from './deleted-ids.js';
 import type { Dialect } from './dialect.js';
@@ -15,6 +16,7 @@ import { writtenNumber } from '../predicate/patterns.js';
 export function duckdb(columns: Columns): Dialect {
   let variables = 0;
   let isJoined = false;
+  let isInterleaved = false;
   let prefix = '_e';
   while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
     prefix = `_${prefix}`;
@@ -37,8 +39,11 @@ export function duckdb(columns: Columns): Dialect {
       const stored = (): string =>
         `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
       isJoined = segments.some(({ deletion }) => deletion !== undefined);
+      isInterleaved = snapshot.isInterleaved === true && rows > 0 && !hidesRowNumbers;
+      if (isInterleaved)
+        return `(${withRowIds(live(stored(), segments, params), segments, params)}) AS r`;
       if (rows > 0 && isJoined)
-        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : liveByNumbers(stored(), segments, params)}) AS r`;
+        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : live(stored(), segments, params)}) AS r`;
       if (rows > 0) return stored();
       const nulls = [...reservedColumns, ...columns].map(
         (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
@@ -47,7 +52,10 @@ export function duckdb(columns: Columns): Dialect {
     },
     // A join may change the order.
     get keepsOrder() {
-      return !isJoined;
+      return !isJoined && !isInterleaved;
+    },
+    get rowId() {
+      return isInterleaved ? `r."${rowIdColumn.physical}~"` : undefined;
     },
     insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
     // Ids are in insertion order, too.
@@ -171,8 +179,10 @@ export function duckdb(columns: Columns): Dialect {
   };
 }
 
-/** The stored records without those of deleted rows. */
-function liveByNumbers(stored: string, segments: Snapshot['segments'], params: Params): string {
+/** The stored records without those of deleted rows, with the numbers of their files and rows. */
+function live(stored: string, segments: Snapshot['segments'], params: Params): string {
+  if (segments.every(({ deletion }) => deletion === undefined))
+    return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored}`;
   const files: bigint[] = [];
   const bits: Uint8Array[] = [];
   for (const [i, { rows, deletion }] of segments.entries()) {
@@ -185,7 +195,22 @@ function liveByNumbers(stored: string, segments: Snapshot['segments'], params: P
     WHERE gone.bits IS NULL OR get_bit(gone.bits, CAST(r.file_row_number AS INTEGER)) = 0`;
 }
 
-/** The same where a stored column hides the row numbers: no two rows have the same id and the same commit. */
+/** Records with their row ids. */
+function withRowIds(records: string, segments: Snapshot['segments'], params: Params): string {
+  const [files, bases]: [bigint[], bigint[]] = [[], []];
+  let isStored = false;
+  for (const [i, segment] of segments.entries()) {
+    if (storesRowIds(segment)) isStored = true;
+    files.push(BigInt(i + 1)); // the first file holds the schema
+    bases.push(BigInt(segment.baseRowId ?? 0));
+  }
+  const placed = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.add('long', bases)}) AS base)`;
+  const counted = 'placed.base + s.file_row_number';
+  const id = isStored ? `coalesce(s."${rowIdColumn.physical}", ${counted})` : counted;
+  return `SELECT s.*, ${id} AS "${rowIdColumn.physical}~" FROM (${records}) AS s JOIN ${placed} AS placed ON placed.file = s.file_index`;
+}
+
+/** The live records where a stored column hides the row numbers: no two rows have the same id and the same commit. */
 function liveByIds(stored: string, segments: Snapshot['segments'], params: Params): string {
   const gone = params.add('string', deletedIds({ segments }));
   return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${gone}))`;

@@ -25,7 +25,8 @@ export function rowsSelect(
   language: Language,
 ): RowsSelect {
   const { predicate, cursor, offset } = selection;
-  const isSorted = selection.ordering.length > 0 || selection.scores.length > 0;
+  const isSorted =
+    selection.ordering.length > 0 || selection.scores.length > 0 || scope.isInterleaved === true;
   const { snapshot, skipped } = withoutFinishedFiles(scope, cursor, isSorted);
   const statement = begin(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
@@ -81,17 +82,23 @@ export function orderBy(
   return ` ORDER BY ${[...list, dialect.insertionOrder()].join(', ')}`;
 }
 
-/** The sort keys of an ordering or a ranking. A list sorts by its smallest element ascending and by its largest descending. */
+/**
+ * The sort keys of an ordering or a ranking; those of an ordering, and of records as they are, end with the row id where it gives the order.
+ * A list sorts by its smallest element ascending and by its largest descending.
+ */
 export function sortKeys(
   statement: Statement,
   { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,
 ): readonly SortKey[] {
   const { dialect } = statement;
+  const { rowId } = dialect;
+  const last: readonly SortKey[] =
+    rowId === undefined ? [] : [{ sql: rowId, descending: false, type: 'long' }];
   if (ordering.length === 0) {
     const score = relevance(statement, scores);
-    return score === undefined ? [] : [{ sql: score, descending: true, type: 'double' }];
+    return score === undefined ? last : [{ sql: score, descending: true, type: 'double' }];
   }
-  return ordering.flatMap(({ field, descending }) => {
+  const keys = ordering.flatMap(({ field, descending }): SortKey[] => {
     const values = fieldExpression(statement, field);
     if (!values) return [];
     const sql = !values.isMany
@@ -101,4 +108,5 @@ export function sortKeys(
         : dialect.smallest(values.sql);
     return [{ sql, descending, type: boundType({ ...field, type: values.type }) }];
   });
+  return [...keys, ...last];
 }

@@ -12,6 +12,7 @@ import { writeSegment } from '../store/write-segment.js';
 import { random } from '../../random.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
+import { areInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
 import { liveRows, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';
 
@@ -109,34 +110,87 @@ async function writeDataset(
   writeFileSync(schemaPath, schemaFile(columns));
   const files = [schemaPath];
   const written: Segment[] = [];
-  for (const [chunk, rows] of segments.entries()) {
-    const own = stored[chunk] ?? columns;
+  const write = async (
+    own: Columns,
+    rows: readonly TestRow[],
+    deleted: Int32Array,
+  ): Promise<Segment> => {
+    const path = join(home, `${written.length}.parquet`);
     const all = [...reservedColumns, ...own];
-    const path = join(home, `${chunk}.parquet`);
+    const cells = rows.map((row) => all.map((each) => cell(each, valueOf(row, each.name))));
+    const data = tableFromIPC(arrowStream(all.map(byPhysicalName), cells)).batches;
+    const segment = await writeSegment({ columns: own, data, rows: rows.length }, path);
+    const deletion = deleted.length > 0 ? deletionVector(deleted) : undefined;
+    files.push(path);
+    return { ...segment, ...(deletion && { deletion }) };
+  };
+  const replaced: TestRow[] = [];
+  let baseRowId = 0;
+  for (const [chunk, rows] of segments.entries()) {
     const whole = rows.map((row, index) => ({
       _id: recordId(chunk, index),
       _commit: '4812',
       ...row,
     }));
-    const { stored: kept, deleted } = withDeletedRows(chunk, whole, segments);
-    const cells = kept.map((row) => all.map((each) => cell(each, valueOf(row, each.name))));
-    const physical = all.map(byPhysicalName);
-    const data = tableFromIPC(arrowStream(physical, cells)).batches;
-    const segment = await writeSegment({ columns: own, data, rows: kept.length }, path);
-    const deletion = deleted.length > 0 ? deletionVector(deleted) : undefined;
-    written.push({ ...segment, ...(deletion && { deletion }) });
-    files.push(path);
+    const own = stored[chunk] ?? columns;
+    const { stored: kept, deleted } =
+      process.env[otherRowsFlag] === 'replaced'
+        ? withReplacedRows(chunk, whole, segments, baseRowId, replaced)
+        : withDeletedRows(chunk, whole, segments);
+    written.push({ ...(await write(own, kept, deleted)), baseRowId });
+    baseRowId += kept.length;
+  }
+  for (const part of [0, 1]) {
+    const own = replaced.filter((_, i) => i % 2 === part);
+    if (own.length === 0) continue;
+    if (part === 1) own.reverse();
+    const segment = await write([rowIdColumn, ...columns], own, new Int32Array(0));
+    written.push({ ...segment, isAscending: part === 0 });
   }
   const rows = written.reduce((sum, segment) => sum + liveRows(segment), 0);
-  const snapshot = { datasetId: id, version: 1, columns, segments: written, rows, bytes: 0, files };
+  const isInterleaved = areInterleaved(written);
+  const snapshot = {
+    datasetId: id,
+    version: 1,
+    columns,
+    segments: written,
+    isInterleaved,
+    rows,
+    bytes: 0,
+    files,
+  };
   return { snapshot, fields: fieldRows(columns, [], entities) };
 }
 
-/** Set, all datasets that this module writes have deleted rows among their records. */
-export const deletedRowsFlag = 'STRANDLAKE_TEST_DELETED_ROWS';
+/**
+ * Set to `deleted`, all datasets that this module writes have deleted rows among their records; set to `replaced`, some of their records
+ * are in later segments, and what they replaced is deleted.
+ */
+export const otherRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
+
+/** Like `withDeletedRows`; the records to store in later segments are added to `replaced`, with their row ids. */
+function withReplacedRows(
+  chunk: number,
+  records: readonly TestRow[],
+  segments: readonly (readonly TestRow[])[],
+  baseRowId: number,
+  replaced: TestRow[],
+): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
+  const next = random(chunk + 1);
+  const others = segments.flat();
+  const deleted: number[] = [];
+  const stored = records.map((record, row) => {
+    if (next() < 0.6) return record;
+    deleted.push(row);
+    replaced.push({ ...record, [rowIdColumn.name]: baseRowId + row });
+    const { _id } = record;
+    return { ...others[Math.floor(next() * others.length)], _id, _commit: '4811' };
+  });
+  return { stored, deleted: Int32Array.from(deleted) };
+}
 
 /**
- * The rows to store for the records of a segment, and the numbers of those that are deleted. With `deletedRowsFlag`, copies of records of
+ * The rows to store for the records of a segment, and the numbers of those that are deleted. With `otherRowsFlag`, copies of records of
  * all segments are stored among the records, and deleted; no answer may show them.
  */
 function withDeletedRows(
@@ -144,7 +198,7 @@ function withDeletedRows(
   records: readonly TestRow[],
   segments: readonly (readonly TestRow[])[],
 ): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
-  if (!process.env[deletedRowsFlag]) return { stored: records, deleted: new Int32Array(0) };
+  if (!process.env[otherRowsFlag]) return { stored: records, deleted: new Int32Array(0) };
   const next = random(chunk + 1);
   const others = segments.flat();
   const stored: TestRow[] = [];

@@ -6,6 +6,7 @@ import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
+import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
 import { writeSegment } from './write-segment.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -84,6 +85,8 @@ describe('merging', () => {
       const sources: { file: string; segment: Segment }[] = [];
       const expected: Value[][] = wide.map(() => []);
       const ids: Value[] = [];
+      const rowIds: number[] = [];
+      let baseRowId = 0;
       for (let i = 0; i < count; i++) {
         const own = some(next, wide);
         const rows = 1 + Math.floor(next() * (next() < 0.1 ? 3_000 : 40));
@@ -95,12 +98,16 @@ describe('merging', () => {
         // The first row of the first segment stays, since a merged segment has rows.
         const gone = [...Array(rows).keys()].filter((row) => next() < share && i + row > 0);
         const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
-        sources.push({ file, segment: { ...segment, ...(deletion && { deletion }) } });
+        if (next() < 0.2) baseRowId += Math.floor(next() * 2 ** 40);
+        sources.push({ file, segment: { ...segment, baseRowId, ...(deletion && { deletion }) } });
+        const first = baseRowId;
+        baseRowId += rows;
         const left = new Set(gone);
         const isLeft = (row: number): boolean => !dropsDeleted || !left.has(row);
         if (!dropsDeleted) kept.push(...gone.map((row) => ids.length + row));
         const stored = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
         ids.push(...stored.filter((_, row) => isLeft(row)));
+        for (let row = 0; row < rows; row++) if (isLeft(row)) rowIds.push(first + row);
         for (const [at, one] of wide.entries()) {
           const found = own.findIndex(({ name }) => name === one.name);
           for (let row = 0; row < rows; row++) {
@@ -116,14 +123,23 @@ describe('merging', () => {
         wide,
         sources.map(({ segment }) => segment.columns),
       );
-      expect(merged.columns).toEqual(present);
+      const isStored = storesRowIds(merged);
+      expect(merged.columns).toEqual(isStored ? [rowIdColumn, ...present] : present);
+      const placed = isStored
+        ? (await readWithDuckdb([file], rowIdColumn.name)).columns[0]!.map(Number)
+        : rowIds.map((_, row) => merged.baseRowId! + row);
+      expect(placed).toEqual(rowIds);
+      expect(isStored && merged.isAscending !== true).toBe(false);
       expect(merged.rows).toBe(ids.length);
-      const read = await readByHyparquet(await readFile(file), [...reservedColumns, ...present]);
+      const read = await readByHyparquet(await readFile(file), [
+        ...reservedColumns,
+        ...merged.columns,
+      ]);
       expect(read[0]).toEqual(ids);
       for (const [at, one] of present.entries()) {
         const all = expected[wide.findIndex(({ name }) => name === one.name)]!;
         const narrowed = all.map((value) => widened(one, value));
-        const where = difference(narrowed, read[at + 2]);
+        const where = difference(narrowed, read[at + 2 + (isStored ? 1 : 0)]);
         if (where !== undefined)
           throw new Error(`seed ${seed + round}, ${one.name}: ${String(where)}`);
       }

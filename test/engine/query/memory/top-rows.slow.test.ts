@@ -61,7 +61,7 @@ describe('records in order', () => {
         const selection: SelectionBytes =
           random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
         const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };
-        best.add(view, selection, segment);
+        best.add(view, selection, { number: segment });
         for (let row = 0; row < rows; row++) {
           if (selection !== 'all' && selection[row] === 0) continue;
           everything.push({ segment, row, values: lists.map((list) => list[row]!) });

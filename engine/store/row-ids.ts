@@ -1,0 +1,102 @@
+import type { Column } from '../core/types.js';
+import type { LeafPart } from '../parquet/read-chunk.js';
+import { leafKey } from './stats.js';
+import { liveRows, type Segment } from './store.js';
+
+/*
+ * Every row has a row id, as in Delta's row tracking: a number that gives the place of its record in the order of the dataset. A record
+ * that is replaced keeps it. The row ids of a segment begin at its `baseRowId` and are consecutive, or the segment has a column of them.
+ */
+
+/** The column with the row ids of a segment where they are not consecutive. It comes first, so that it always has statistics. */
+export const rowIdColumn: Column = {
+  name: '_strandlake_row_id',
+  physical: '_strandlake_row_id',
+  type: 'long',
+  isList: false,
+};
+
+/** True if a segment has a column of row ids. */
+export function storesRowIds({ columns }: Pick<Segment, 'columns'>): boolean {
+  return columns[0]?.physical === rowIdColumn.physical;
+}
+
+/** A segment with its least and its greatest row id. */
+interface RowIdRange {
+  readonly segment: Segment;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The ranges of row ids; those of a segment that says nothing follow those of the segments before it. */
+function* rangesOf(segments: Iterable<Segment>): Generator<RowIdRange> {
+  let next = 0;
+  for (const segment of segments) {
+    const range = rangeOf(segment, next);
+    next = Math.max(next, range.last + 1);
+    yield range;
+  }
+}
+
+function rangeOf(segment: Segment, next: number): RowIdRange {
+  if (!storesRowIds(segment)) {
+    const first = segment.baseRowId ?? next;
+    return { segment, first, last: first + segment.rows - 1 };
+  }
+  const { min, max } = segment.stats[leafKey([rowIdColumn.physical])] ?? {};
+  if (typeof min === 'number' && typeof max === 'number') return { segment, first: min, last: max };
+  throw new Error(`segment ${segment.path} has no statistics of its row ids`);
+}
+
+/** The row id that follows all those of the segments. */
+export function nextRowId(segments: Iterable<Segment>): number {
+  let next = 0;
+  for (const { last } of rangesOf(segments)) next = Math.max(next, last + 1);
+  return next;
+}
+
+/** Whether the order of the records differs from that of the segments and their rows (`Snapshot.isInterleaved`). */
+export function areInterleaved(segments: readonly Segment[]): boolean {
+  let before = -1;
+  for (const { segment, first, last } of rangesOf(segments)) {
+    if (liveRows(segment) === 0) continue;
+    if (first <= before || !isAscending(segment)) return true;
+    before = last;
+  }
+  return false;
+}
+
+function isAscending(segment: Segment): boolean {
+  return !storesRowIds(segment) || segment.isAscending === true;
+}
+
+/** What the rows of several segments have for row ids when they are stored one after the other as one segment. */
+export function mergedRowIds(
+  segments: readonly Segment[],
+  dropsDeleted: boolean,
+): { readonly isStored: boolean } & Pick<Segment, 'baseRowId' | 'isAscending'> {
+  const ranges = [...rangesOf(segments)];
+  const isConsecutive = ranges.every(
+    ({ segment, first }, i) =>
+      !storesRowIds(segment) &&
+      !(dropsDeleted && segment.deletion) &&
+      (i === 0 || first === ranges[i - 1]!.last + 1),
+  );
+  if (isConsecutive) return { isStored: false, baseRowId: segments[0]!.baseRowId };
+  const ascends = ranges.every(
+    ({ segment, first }, i) => isAscending(segment) && (i === 0 || first > ranges[i - 1]!.last),
+  );
+  return { isStored: true, isAscending: ascends };
+}
+
+/** The column of the row ids `first` and following, of a segment that does not store them. */
+export function consecutiveRowIds(first: number, count: number): LeafPart {
+  const int32s = new Int32Array(2 * count);
+  for (let row = 0; row < count; row++) {
+    const id = first + row;
+    int32s[2 * row] = id | 0;
+    int32s[2 * row + 1] = Math.floor(id / 2 ** 32);
+  }
+  const definition = new Uint16Array(count).fill(1);
+  return { slots: count, definition, repetition: undefined, values: [{ kind: 'int64s', int32s }] };
+}
