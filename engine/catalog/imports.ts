@@ -18,6 +18,8 @@ export interface ImportRow extends JobRow {
   readonly objectId: number | null;
   readonly manifest: JsonObject;
   readonly commitMode: CommitMode;
+  /** The fields by which the import finds the records that it changes; null: by their `_id`. */
+  readonly idFields: readonly string[] | null;
   readonly targetFields: readonly JsonObject[];
   readonly entityParams: JsonObject | null;
   readonly readerParams: JsonObject | null;
@@ -43,6 +45,7 @@ export const imports = table<ImportRow>(
     objectId: 'plain',
     manifest: 'json',
     commitMode: 'plain',
+    idFields: 'json',
     targetFields: 'json',
     entityParams: 'json',
     readerParams: 'json',
@@ -71,6 +74,7 @@ export interface NewImport {
   readonly objectId?: number | null;
   readonly manifest?: JsonObject;
   readonly commitMode?: ImportRow['commitMode'];
+  readonly idFields?: readonly string[] | null;
   readonly targetFields?: readonly JsonObject[];
   readonly entityParams?: JsonObject | null;
   readonly readerParams?: JsonObject | null;
@@ -141,6 +145,7 @@ export function importTable(db: Database): ImportTable {
           objectId: job.objectId ?? null,
           manifest: job.manifest ?? {},
           commitMode: job.commitMode ?? 'append',
+          idFields: job.idFields ?? null,
           targetFields: job.targetFields ?? [],
           entityParams: job.entityParams ?? null,
           readerParams: job.readerParams ?? null,

@@ -11,6 +11,7 @@ import {
   globalBeaconSchema,
   savedResourceSchema,
   idempotencyKeySchema,
+  importKeySchema,
 } from './schema.js';
 import { constant, sql } from './sql.js';
 
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { version: 8, name: 'counts of commits, versions of exports', statements: commitCountSchema },
   { version: 9, name: 'deleted commits', statements: deletedCommitSchema },
   { version: 10, name: 'archives of datasets', statements: archiveSchema },
+  { version: 11, name: 'keys of imports', statements: importKeySchema },
 ];
 
 /**

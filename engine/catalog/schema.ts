@@ -341,6 +341,9 @@ const archiveColumns = `${jobColumns},
   bytes BIGINT,
   checksum TEXT`;
 
+/** Adds the fields by which imports find the records that they change. */
+export const importKeySchema: readonly string[] = [`ALTER TABLE imports ADD COLUMN id_fields TEXT`];
+
 /** Adds the tasks that move datasets into archives and back. */
 export const archiveSchema: readonly string[] = [
   `CREATE TABLE snapshots (${archiveColumns})`,

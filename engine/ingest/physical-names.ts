@@ -1,3 +1,4 @@
+import { givenId } from './record-ids.js';
 import { rowIdColumn } from '../store/row-ids.js';
 
 /** The columns that the platform adds to every segment; fields of a record with these names are discarded. */
@@ -13,7 +14,7 @@ export class PhysicalNames {
   /** `physical`: names already in use; at the top level the reserved names are too. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
-    if (isTop) for (const name of [...reservedNames, rowIdColumn.physical]) this.#taken.add(name);
+    if (isTop) for (const name of [...reservedNames, rowIdColumn.physical, givenId.physical]) this.#taken.add(name);
   }
 
   /** Returns the physical name for a new column: its own name if free, else `<name>~2`, `<name>~3` and so on. */

@@ -1,6 +1,6 @@
 import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
-import { chunkPages } from './read-pages.js';
+import { chunkPages, type DecompressedPage } from './read-pages.js';
 import { readConstant, readHybrid } from './decode-hybrid.js';
 import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
@@ -22,13 +22,23 @@ export function readChunk(
   leaf: ParquetLeaf,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): LeafPart {
+  return decoded(chunkPages(bytes, chunk), leaf, chunk.slots);
+}
+
+/** Decodes pages of one column chunk, its dictionary first if it has one. */
+export function decodePages(pages: readonly DecompressedPage[], leaf: ParquetLeaf): LeafPart {
+  const slots = pages.reduce((sum, { isDictionary, count }) => sum + (isDictionary ? 0 : count), 0);
+  return decoded(pages, leaf, slots);
+}
+
+function decoded(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
   const { maxDefinition, maxRepetition, physical } = leaf;
-  const definition = new Uint16Array(chunk.slots);
-  const repetition = maxRepetition > 0 ? new Uint16Array(chunk.slots) : undefined;
+  const definition = new Uint16Array(slots);
+  const repetition = maxRepetition > 0 ? new Uint16Array(slots) : undefined;
   const values: DecodedValues[] = [];
   let dictionary: DecodedValues | undefined;
   let done = 0;
-  for (const { isDictionary, body, count, encoding } of chunkPages(bytes, chunk)) {
+  for (const { isDictionary, body, count, encoding } of pages) {
     if (isDictionary) {
       dictionary = readValues(body, physical, encoding, count, undefined);
       continue;
@@ -52,7 +62,7 @@ export function readChunk(
     values.push(readValues(body, physical, encoding, present, dictionary));
     done += count;
   }
-  return { slots: chunk.slots, definition, repetition, values };
+  return { slots, definition, repetition, values };
 }
 
 function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
-import type { FoundIds, IdSearch } from '../../engine/query/memory/find-ids.js';
+import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
+import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
@@ -31,7 +32,8 @@ export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly part: { readonly job: PartJob; readonly result: unknown };
-  readonly find: { readonly job: IdSearch; readonly result: FoundIds };
+  readonly find: { readonly job: RowSearch; readonly result: FoundRows };
+  readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
-import { findIds, type FoundIds, type IdSearch } from '../../engine/query/memory/find-ids.js';
+import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
+import { replaceRows, type ReplacedRows, type ReplaceOrder } from '../../engine/change/replace-rows.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
@@ -27,9 +28,14 @@ export async function part(job: PartJob): Promise<Outcome<unknown>> {
   return outcomeOf(async () => encodePart(job));
 }
 
-/** Some segments of a dataset are searched for ids. */
-export async function find(search: IdSearch): Promise<Outcome<FoundIds>> {
-  return outcomeOf(async () => findIds(search));
+/** Some segments of a dataset are searched for records with given keys. */
+export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
+  return outcomeOf(async () => findRows(search));
+}
+
+/** The records of a segment become segments of records that replace others, and of new ones. */
+export async function replace(order: ReplaceOrder): Promise<Outcome<ReplacedRows>> {
+  return outcomeOf(() => replaceRows(order));
 }
 
 /** The problems of a segment. */

@@ -22,6 +22,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   store: ['core', 'parquet', 'text'],
   ingest: ['core', 'parquet', 'store'],
   query: ['core', 'parquet', 'store', 'text'],
+  change: ['core', 'ingest', 'parquet', 'query', 'store'],
   search: ['core', 'query', 'text'],
 };
 
@@ -31,6 +32,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
  */
 export const rooms: readonly string[] = [
   'engine/catalog',
+  'engine/change',
   'engine/core',
   'engine/ingest',
   'engine/parquet',

@@ -4,30 +4,44 @@ import type { Lab } from '../api/lab.js';
 import { idOf } from '../api/server.js';
 import { random, type Random } from '../random.js';
 
-/** A record of the model, in insertion order with the others. */
+/** One state of a record of the model. */
 interface ModelRecord {
   readonly id: string;
+  /** Its place among all records, which all states of a record share. */
+  readonly place: number;
   readonly word: string;
   readonly n: number;
-  /** Number of the commit that added it, and of the one that deleted it. */
+  readonly info: Info;
+  /** Number of the commit that added it, and of the one that deleted or replaced it. */
   readonly addedBy: number;
   deletedBy: number | undefined;
   /** The commit that added it was rolled back. */
   isGone: boolean;
 }
 
+/** An object of which an upsert replaces single members. */
+interface Info {
+  readonly a?: number;
+  readonly b?: readonly string[];
+}
+
+type Mode = 'append' | 'overwrite' | 'upsert' | 'delete';
+
 interface ModelCommit {
   readonly id: number;
-  readonly mode: 'append' | 'delete' | 'rollback';
+  readonly mode: Mode | 'rollback';
   isRolledBack: boolean;
-  /** The ids of the records after it. */
-  readonly after: string[];
+  /** The records after it. */
+  readonly after: ModelRecord[];
 }
 
 /** How often each thing has happened, so that a test can tell that all did. */
 export interface Happened {
   appends: number;
   deletes: number;
+  overwrites: number;
+  upserts: number;
+  byFields: number;
   rollbacks: number;
   blocked: number;
   refused: number;
@@ -36,7 +50,17 @@ export interface Happened {
 
 /** Nothing has happened yet. */
 export function newCounts(): Happened {
-  return { appends: 0, deletes: 0, rollbacks: 0, blocked: 0, refused: 0, merges: 0 };
+  return {
+    appends: 0,
+    deletes: 0,
+    overwrites: 0,
+    upserts: 0,
+    byFields: 0,
+    rollbacks: 0,
+    blocked: 0,
+    refused: 0,
+    merges: 0,
+  };
 }
 
 const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
@@ -56,8 +80,9 @@ export async function randomVersions(
   const history = new History(lab, datasetId, next, happened);
   for (let step = 0; step < steps; step++) {
     const what = next();
-    if (what < 0.4) await history.append();
-    else if (what < 0.65) await history.delete();
+    if (what < 0.25) await history.append();
+    else if (what < 0.4) await history.delete();
+    else if (what < 0.75) await history.change(what < 0.55 ? 'overwrite' : 'upsert');
     else await history.rollBack();
     if (next() < 0.1) await lab.server.scheduler.compacted();
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
@@ -80,6 +105,7 @@ class History {
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
   #made = 0;
+  #places = 0;
   /** A cursor, and the ids that its next page must have. */
   #walk: { readonly cursor: string; readonly left: readonly string[] } | undefined;
 
@@ -91,7 +117,8 @@ class History {
   }
 
   get #live(): readonly ModelRecord[] {
-    return this.#records.filter((one) => one.deletedBy === undefined && !one.isGone);
+    const live = this.#records.filter((one) => one.deletedBy === undefined && !one.isGone);
+    return live.sort((a, b) => a.place - b.place);
   }
 
   #below(count: number): number {
@@ -99,22 +126,94 @@ class History {
   }
 
   async append(): Promise<void> {
-    const made = Array.from({ length: 1 + this.#below(30) }, () => ({
-      n: this.#made++,
-      word: Array.from({ length: 1 + this.#below(3) }, () => words[this.#below(words.length)]).join(' '), // prettier-ignore
-    }));
+    const made = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
     const number = await this.#import({ records: made }, 'append');
+    await this.#add(made, number);
+    this.#happened.appends++;
+  }
+
+  #newValues(): Pick<ModelRecord, 'n' | 'word' | 'info'> {
+    const word = Array.from({ length: 1 + this.#below(3) }, () => words[this.#below(words.length)]); // prettier-ignore
+    return { n: this.#made++, word: word.join(' '), info: this.#newInfo() };
+  }
+
+  #newInfo(): Info {
+    const b = Array.from({ length: 1 + this.#below(3) }, () => ['p', 'q', 'r'][this.#below(3)]!);
+    return { ...(this.#next() < 0.8 && { a: this.#below(9) }), ...(this.#next() < 0.8 && { b }) };
+  }
+
+  /** Adds records whose `_id`s the dataset has chosen. */
+  async #add(
+    made: readonly Pick<ModelRecord, 'n' | 'word' | 'info'>[],
+    addedBy: number,
+  ): Promise<void> {
+    if (made.length === 0) return;
     const all = await this.#results({ limit: 10_000, ordering: 'n' });
     const ids = new Map(all.map(({ _id, n }) => [n, _id]));
-    for (const one of made)
-      this.#records.push({ ...one, id: ids.get(one.n)!, addedBy: number, deletedBy: undefined, isGone: false }); // prettier-ignore
-    this.#happened.appends++;
+    for (const one of made) this.#put({ ...one, id: ids.get(one.n)!, place: this.#places++, addedBy }); // prettier-ignore
+  }
+
+  #put(record: Omit<ModelRecord, 'deletedBy' | 'isGone'>): void {
+    this.#records.push({ ...record, deletedBy: undefined, isGone: false });
+  }
+
+  /** Overwrites or updates random records, found by their `_id` or by their number, and adds others. */
+  async change(mode: 'overwrite' | 'upsert'): Promise<void> {
+    const share = this.#next() ** 2;
+    const live = this.#live;
+    const chosen = live.filter(() => this.#next() < share);
+    const isByFields = this.#next() < 0.3;
+    const known = new Set(live.map(({ id }) => id));
+    const gone = this.#records.filter(({ id }) => !known.has(id)).slice(0, 1);
+    const others = isByFields
+      ? []
+      : [...new Set([`own-${this.#below(20)}`, ...gone.map(({ id }) => id)])].filter((id) => !known.has(id)); // prettier-ignore
+    const changes = chosen.map((old) => {
+      const values = this.#newValues();
+      if (isByFields) Object.assign(values, { n: old.n });
+      if (mode === 'overwrite') return { old, given: values, after: values };
+      const { n, word, info } = values;
+      const given = {
+        ...((isByFields || this.#next() < 0.5) && { n }),
+        ...(this.#next() < 0.5 && { word }),
+        ...(this.#next() < 0.5 && { info }),
+      };
+      return {
+        old,
+        given,
+        after: { ...pick(old), ...given, info: { ...old.info, ...given.info } },
+      };
+    });
+    const added = Array.from({ length: this.#below(3) }, () => this.#newValues());
+    const inserted = others.map((id) => ({ id, values: this.#newValues() }));
+    const records = [
+      ...changes.map(({ old, given }) => (isByFields ? given : { _id: old.id, ...given })),
+      ...inserted.map(({ id, values }) => ({ _id: id, ...values })),
+      // An overwrite needs a key in each record.
+      ...(isByFields || mode === 'upsert' ? added : []),
+    ];
+    // The order of the given records does not matter for those that they replace.
+    const from = this.#below(changes.length + 1);
+    records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + from) % all.length]!)); // prettier-ignore
+    if (records.length === 0) return;
+    const idFields = isByFields ? { id_fields: ['n'] } : {};
+    const number = await this.#import({ records, commit_mode: mode, ...idFields }, mode);
+    for (const { old, after } of changes) {
+      old.deletedBy = number;
+      this.#put({ ...after, id: old.id, place: old.place, addedBy: number });
+    }
+    for (const { id, values } of inserted)
+      this.#put({ ...values, id, place: this.#places++, addedBy: number });
+    if (isByFields || mode === 'upsert') await this.#add(added, number);
+    this.#happened[mode === 'overwrite' ? 'overwrites' : 'upserts']++;
+    if (isByFields) this.#happened.byFields++;
   }
 
   async delete(): Promise<void> {
     const share = this.#next() ** 2;
     const chosen = this.#live.filter(() => this.#next() < share);
-    const others = this.#records.filter((one) => one.deletedBy !== undefined).slice(0, 2);
+    const known = new Set(this.#live.map(({ id }) => id));
+    const others = this.#records.filter(({ id }) => !known.has(id)).slice(0, 2);
     const records = [...chosen, ...others, { id: 'nobody' }].map(({ id }) => ({ _id: id, n: 'x' }));
     const number = await this.#import({ records, commit_mode: 'delete' }, 'delete');
     for (const one of chosen) one.deletedBy = number;
@@ -129,6 +228,11 @@ class History {
     const check = await this.#lab.ann.get(path);
     const added = this.#records.filter((one) => one.addedBy === number && !one.isGone);
     const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
+    // A record that comes back must not have been added again meanwhile.
+    const back = new Set(this.#records.filter(({ deletedBy }) => deletedBy === number).map(({ id }) => id)); // prettier-ignore
+    if (inTheWay.size === 0)
+      for (const one of this.#live)
+        if (one.addedBy !== number && back.has(one.id)) inTheWay.add(one.addedBy);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
     const isBlocked = isRefused || inTheWay.size > 0;
     expect([number, check.status, check.json['is_blocked']]).toEqual([number, 200, isBlocked]);
@@ -157,9 +261,10 @@ class History {
   async compare(where: string): Promise<void> {
     const live = this.#live;
     await this.#goOn(where, live);
-    this.#commits.at(-1)?.after.splice(0, Infinity, ...live.map(({ id }) => id));
+    this.#commits.at(-1)?.after.splice(0, Infinity, ...live);
     const all = await this.#results({ limit: 10_000 });
     expect([where, all.map(({ _id }) => _id)]).toEqual([where, live.map(({ id }) => id)]);
+    expect([where, all.map(contents)]).toEqual([where, live.map(pick)]);
     const least = this.#below(this.#made + 1);
     const word = words[this.#below(words.length)]!;
     const offset = this.#below(live.length + 1);
@@ -220,13 +325,13 @@ class History {
     for (const { id, after } of this.#commits) {
       const body = { limit: 10_000, as_of: id };
       const found = (await this.#results(body)).map(({ _id }) => _id);
-      expect([where, id, found]).toEqual([where, id, after]);
+      expect([where, id, found]).toEqual([where, id, after.map((one) => one.id)]);
     }
   }
 
   /** Compares what differs between pairs of versions, in both directions and on small pages, with what the model had in each. */
   async compareDifferences(where: string): Promise<void> {
-    const versions = [{ id: '2001-01-01', after: [] as string[] }, ...this.#commits];
+    const versions = [{ id: '2001-01-01', after: [] as ModelRecord[] }, ...this.#commits];
     for (const [i, { id }] of this.#commits.entries())
       await this.#compareDifference(where, `to=${id}`, versions[i]!.after, versions[i + 1]!.after);
     for (let pair = 0; pair < 20; pair++) {
@@ -239,13 +344,18 @@ class History {
   async #compareDifference(
     where: string,
     query: string,
-    before: readonly string[],
-    after: readonly string[],
+    before: readonly ModelRecord[],
+    after: readonly ModelRecord[],
   ): Promise<void> {
-    const removed = without(before, after).map((id) => ['removed', id]);
-    const added = without(after, before).map((id) => ['added', id]);
-    const counts = { added: added.length, changed: 0, removed: removed.length };
-    const limit = 1 + this.#below(Math.max(3, removed.length + added.length));
+    const [old, now] = [byId(before), byId(after)];
+    const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
+    const added = after.filter(({ id }) => !old.has(id)).map(({ id }) => ['added', id]);
+    const changed = after
+      .filter((one) => old.has(one.id) && old.get(one.id) !== one)
+      .map(({ id }) => ['changed', id]);
+    const all = [...removed, ...changed, ...added];
+    const counts = { added: added.length, changed: changed.length, removed: removed.length };
+    const limit = 1 + this.#below(Math.max(3, all.length));
     const found: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
@@ -254,13 +364,18 @@ class History {
       const page = json['results'] as { change: string; record: { _id: string } }[];
       found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
       cursor = json['cursor'] as string | null;
-      const isFull = found.length === removed.length + added.length;
+      const isFull = found.length === all.length;
       expect([where, query, cursor === null]).toEqual([where, query, isFull]);
     }
-    expect([where, query, found]).toEqual([where, query, [...removed, ...added]]);
+    // Replaced records follow each other in the order in which they were written.
+    expect([where, query, found.map(String).sort()]).toEqual([
+      where,
+      query,
+      all.map(String).sort(),
+    ]);
   }
 
-  async #import(body: object, mode: 'append' | 'delete'): Promise<number> {
+  async #import(body: object, mode: Mode): Promise<number> {
     const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
     const commits = answer.json['dataset_commits'] as { id: number }[];
     expect([answer.status, answer.json['status'], answer.json['error_message'], commits.length]).toEqual([201, 'completed', null, 1]); // prettier-ignore
@@ -279,13 +394,30 @@ class History {
   }
 }
 
-function without(ids: readonly string[], others: readonly string[]): readonly string[] {
-  const known = new Set(others);
-  return ids.filter((id) => !known.has(id));
+function pick({ n, word, info }: ModelRecord): Pick<ModelRecord, 'n' | 'word' | 'info'> {
+  return { n, word, info };
+}
+
+function contents({
+  n,
+  word,
+  info,
+}: Page['results'][number]): Pick<ModelRecord, 'n' | 'word' | 'info'> {
+  const { a, b } = info ?? {};
+  return { n, word, info: { ...(a !== null && a !== undefined && { a }), ...(b && { b }) } };
+}
+
+function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord> {
+  return new Map(records.map((one) => [one.id, one]));
 }
 
 interface Page {
-  readonly results: readonly { readonly _id: string; readonly n: number }[];
+  readonly results: readonly {
+    readonly _id: string;
+    readonly n: number;
+    readonly word: string;
+    readonly info?: Info | null;
+  }[];
   readonly total: number;
   readonly cursor?: string | null;
   readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;

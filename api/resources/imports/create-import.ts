@@ -37,6 +37,11 @@ export async function createImport(
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
+  if (options.idFields && (options.commitMode ?? 'append') === 'append')
+    form.fail(
+      'id_fields',
+      'Only with commit_mode overwrite, upsert or delete: append adds all records.',
+    );
   const taken = serverMetadataIn(form);
   if (taken.length > 0)
     form.fail('metadata', `The server sets ${taken.join(', ')}; choose other names.`);

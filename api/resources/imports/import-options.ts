@@ -1,4 +1,3 @@
-import type { CommitMode } from '../../../engine/catalog/commits.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../../engine/core/build-names.js';
 import type { JsonObject } from '../../../engine/core/types.js';
@@ -11,11 +10,21 @@ import { readFieldDefinition } from '../fields/read-field.js';
  * option that is absent or invalid.
  */
 
-export function readCommitMode(form: Form, key: string): CommitMode | undefined {
-  const mode = form.choice<CommitMode>(key, ['append', 'overwrite', 'upsert', 'delete']);
-  if (mode !== 'overwrite' && mode !== 'upsert') return mode;
-  return form.fail(key, `Commit mode "${mode}" is not available yet; use "append" or "delete".`);
+/** The names of the fields by which records are found; null if they are found by their `_id`. */
+export function readIdFields(form: Form, key: string): readonly string[] | null | undefined {
+  const names = form.textList(key);
+  if (names === undefined || names.length === 0) return undefined;
+  if (names.length > maxIdFields)
+    return form.fail(key, `At most ${maxIdFields} fields can be a key, not ${names.length}.`);
+  if (new Set(names).size < names.length) return form.fail(key, 'A field is named twice.');
+  if (names.includes('_id'))
+    return names.length === 1
+      ? undefined
+      : form.fail(key, 'Name "_id" alone or other fields; an _id is unique by itself.');
+  return names;
 }
+
+const maxIdFields = 16;
 
 /** The fields to create, with the known keys only. */
 export function readTargetFields(form: Form, key: string): readonly JsonObject[] | undefined {

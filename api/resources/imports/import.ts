@@ -21,7 +21,7 @@ import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
 import { cancelKey, jobFields, priority, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
-import { readCommitMode, readGenomeBuild, readTargetFields } from './import-options.js';
+import { readIdFields, readGenomeBuild, readTargetFields } from './import-options.js';
 import { annotatorParams, entityParams, validationParams } from './import-params.js';
 
 /** What an import shows besides its row. */
@@ -106,10 +106,18 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     commit_mode: {
       ...written,
-      type: readBy(oneOf('append', 'overwrite', 'upsert', 'delete'), readCommitMode),
+      type: oneOf('append', 'overwrite', 'upsert', 'delete'),
       description:
-        'append adds the records; delete removes those that have the _id of one of the records, whose other fields are ignored. overwrite and upsert are not available yet.',
+        'append adds the records. overwrite replaces the records that have the _id of a given one. upsert replaces the fields that a given record has; members of objects count one by one. Both add records that they do not find. delete removes the records that have the _id of a given one.',
       example: 'append',
+    },
+    id_fields: {
+      ...written,
+      type: readBy(nullable(strings), readIdFields),
+      description:
+        'With overwrite, upsert and delete: records are found by these fields, instead of by their _id. Records that are replaced keep their _id.',
+      example: null,
+      show: ({ idFields }) => idFields,
     },
     target_fields: {
       ...written,

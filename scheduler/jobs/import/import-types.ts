@@ -3,15 +3,15 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
-import type { Deletions } from './find-deleted.js';
+import type { AppliedChange } from './apply-change.js';
 import type { ImportSource } from './import-source.js';
 import type { Declaration } from './known-columns.js';
 
 /** Parameters of `runImport`. */
 export interface ImportParams {
   readonly commitId: number;
-  /** The dataset whose records the sources name, to be deleted; null if their records are added. */
-  readonly deletesFrom: number | null;
+  /** How the records of the sources change others; null if they are added. */
+  readonly change: ImportChange | null;
   /** At least one. The records are stored in this order. */
   readonly sources: readonly ImportSource[];
   /** Columns that the dataset has stored. */
@@ -33,6 +33,14 @@ export interface ImportParams {
   } | null;
 }
 
+/** How records name others, and what becomes of these. */
+export interface ImportChange {
+  readonly mode: 'overwrite' | 'upsert' | 'delete';
+  readonly datasetId: number;
+  /** Dotted names of the fields by which records are found; null: by their `_id`. */
+  readonly idFields: readonly string[] | null;
+}
+
 /** The result of `runImport`. Nothing of it is visible before it is published. */
 export interface ImportResult {
   /** Segments in the order of the sources, with paths relative to the scratch folder. */
@@ -47,8 +55,8 @@ export interface ImportResult {
   /** Number of records read. */
   readonly records: number;
   readonly metadata: JsonObject;
-  /** Present if the import deletes records; it has no segments then. */
-  readonly deletions?: Deletions;
+  /** Present if the import replaces or deletes records. */
+  readonly change?: AppliedChange;
   readonly dryRun?: {
     readonly sample: Sample;
     /** Paths, as JSON, of the fields that have a value in at least one record. */

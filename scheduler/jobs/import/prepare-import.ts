@@ -1,11 +1,11 @@
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { givenId } from '../../../engine/ingest/record-ids.js';
+import { notFound } from '../../../engine/core/errors.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
-import { givenId } from './find-deleted.js';
-import type { ImportParams } from './import-types.js';
+import type { ImportChange, ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
 import { sourcesOf } from './prepare-sources.js';
 import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fields.js';
@@ -14,10 +14,8 @@ import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fi
 export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
   const { catalog, store } = context;
   const row = await importOf(task, context);
-  if (row.commitMode === 'delete') return deletingParams(task, row, context);
-  if (row.commitMode !== 'append') {
-    throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
-  }
+  if (row.commitMode === 'delete' && row.idFields === null)
+    return deletingParams(task, row, context);
   const { columns } = await appendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const stored = markedColumns(columns, fields);
@@ -26,18 +24,28 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     dataType,
     isList,
   }));
+  const given = namesById(row) ? [givenId] : [];
   return {
     commitId: row.commitId,
-    deletesFrom: null,
+    change: changeOf(row),
     sources: await sourcesOf(row, task, context),
-    stored,
+    stored: [...given, ...stored],
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
     fixedEntities: fixedEntities(fields, row.targetFields),
-    known: knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]),
+    known: [...given, ...knownColumns(stored, [...declared, ...declaredBy(row.targetFields)])],
     declared,
   };
+}
+
+function changeOf({ commitMode, datasetId, idFields }: ImportRow): ImportChange | null {
+  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
+}
+
+/** Whether the records of an import name others by their `_id`. */
+function namesById({ commitMode, idFields }: ImportRow): boolean {
+  return commitMode !== 'append' && idFields === null;
 }
 
 /** The parameters of an import that deletes: of its records, the ids are read. */
@@ -49,7 +57,7 @@ async function deletingParams(
   const sources = await sourcesOf(row, task, context);
   return {
     commitId: row.commitId,
-    deletesFrom: row.datasetId,
+    change: changeOf(row),
     sources: sources.map((source) => ({ ...source, entityParams: { disable: true } })),
     stored: [givenId],
     known: [givenId],

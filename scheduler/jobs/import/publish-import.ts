@@ -5,12 +5,13 @@ import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import type { DatasetChange, Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
+import type { AppliedChange } from './apply-change.js';
 import { dryRunReport } from './dry-run-report.js';
-import type { Deletions } from './find-deleted.js';
 import type { ImportReport } from './import-report.js';
 import type { ImportResult } from './import-types.js';
 import { declarationsOf, markedColumns, newFields } from './known-columns.js';
@@ -31,15 +32,21 @@ export async function publishImport(
   await checkSources(row, task, context);
   await countDocuments(result, context);
   await keepRejected(task, attempt, data);
-  if (result.deletions) return publishDeletions(task, row, result, result.deletions, context);
+  const { change: applied } = result;
+  if (applied && row.commitMode === 'delete')
+    return publishDeletions(task, row, result, applied, context);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    // Rows may have moved since they were found.
+    if (applied && snapshot.version !== applied.base) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const stored = markedColumns(snapshot.columns, fields);
     const { columns } = unifyColumns(stored, [result.columns]);
-    const isOutdated = result.segments.some((segment) => needsRewrite(segment.columns, columns));
+    const isOutdated = result.segments.some((segment) =>
+      needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
+    );
     if (isOutdated) return 'run again'; // a commit meanwhile has changed the type of a field
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
     const described = [...result.described, ...describedBy(row.targetFields)];
@@ -50,7 +57,14 @@ export async function publishImport(
       edits: fieldEditsOf(row.targetFields, fields),
     });
     const { version: base } = snapshot;
-    const change = { columns, add: result.segments, remove: [], info: { publication }, base };
+    const change = {
+      columns,
+      add: result.segments,
+      remove: [],
+      ...(applied && { update: applied.update }),
+      info: { publication },
+      base,
+    };
     return commitChange(task, publication, change, context);
   });
 }
@@ -60,7 +74,7 @@ async function publishDeletions(
   task: TaskRow,
   row: ImportRow,
   result: ImportResult,
-  { base, update, removed, notFound }: Deletions,
+  { base, update, removed, notFound }: AppliedChange,
   context: PublishContext,
 ): Promise<Published> {
   const { catalog, store, now } = context;
@@ -159,10 +173,17 @@ async function publishDryRun(
   const described = [...result.described, ...describedBy(row.targetFields)];
   const metadata = {
     ...metadataOf(result, context),
-    dry_run: dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
+    dry_run: {
+      ...dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
+      ...(result.change && countsOf(result.change)),
+    },
   };
   await catalog.tasks.complete(task.id, { metadata, now: now() });
   return 'published';
+}
+
+function countsOf({ added, changed }: AppliedChange): JsonObject {
+  return { records_added: added, records_changed: changed };
 }
 
 /** The metadata with the final progress, because the last one reported may be outdated. */
@@ -188,6 +209,7 @@ function publicationOf(
 ): Publication {
   const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const { added, changed } = result.change ?? { added: stored, changed: 0 };
   return {
     datasetId: row.datasetId,
     importId: row.id,
@@ -197,12 +219,16 @@ function publicationOf(
     mode: row.commitMode,
     title: row.title === '' ? 'Records Import' : row.title,
     recordsModified: stored,
-    recordsTotal: snapshot.rows + stored,
+    ...(result.change && { changes: { added, changed, removed: 0 } }),
+    recordsTotal: snapshot.rows + added,
     bytesTotal: snapshot.bytes + size,
     size,
     genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
     ...fields,
-    metadata: metadataOf(result, context),
+    metadata: {
+      ...metadataOf(result, context),
+      ...(result.change && { changes: countsOf(result.change) }),
+    },
     time: context.now(),
   };
 }

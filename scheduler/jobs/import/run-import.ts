@@ -1,14 +1,15 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
+import { givenId } from '../../../engine/ingest/record-ids.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Columns, JsonObject } from '../../../engine/core/types.js';
-import { TaskFailure, type RunContext } from '../job.js';
+import type { Columns } from '../../../engine/core/types.js';
+import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { ImportRunContext } from './chunk-runner.js';
+import { applyChange } from './apply-change.js';
 import { detectEntities } from './detect-entities.js';
-import { findDeleted, givenId } from './find-deleted.js';
-import type { ImportParams, ImportResult } from './import-types.js';
+import type { ImportChange, ImportParams, ImportResult } from './import-types.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
@@ -44,9 +45,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixed);
     const result = await importResult(params, context, runs, columns, detected);
-    return params.deletesFrom === null
-      ? result
-      : await deleting(params.deletesFrom, result, context);
+    return params.change === null ? result : await applyChange(params.change, result, context);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
   } finally {
@@ -55,20 +54,9 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   }
 }
 
-/** The result of an import whose records name those to delete. */
-async function deleting(
-  datasetId: number,
-  result: ImportResult,
-  context: RunContext,
-): Promise<ImportResult> {
-  try {
-    const deletions = await findDeleted(datasetId, result.segments, context);
-    return { ...result, segments: [], deletions };
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'input') throw error;
-    const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };
-    throw new TaskFailure(error, { ...result.metadata, receipt });
-  }
+/** The fields of a record that name another one: of those to delete, the others are not stored. */
+function namesRead({ idFields }: ImportChange): readonly string[] {
+  return idFields?.map((name) => name.split('.')[0]!) ?? [givenId.name];
 }
 
 /** The first pass. Adds each source to `runs` when it is opened. */
@@ -89,10 +77,11 @@ async function readAll(
     context,
     known,
     transient,
-    stored: params.deletesFrom === null ? undefined : [givenId.name],
+    stored: params.change?.mode === 'delete' ? namesRead(params.change) : undefined,
     commitId,
     isUrgent,
-    isDryRun: params.dryRun !== null,
+    // What would be changed is found out in the same way; only the commit is left out.
+    isDryRun: params.dryRun !== null && params.change === null,
     rejected: new RejectedBudget(),
     resume,
     chunkRead: report,

@@ -3,10 +3,12 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { notFound } from '../../../engine/core/errors.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
+import { addedAgain } from './added-again.js';
 
 /** How strictly later commits stand in the way of a rollback. */
 export const rollbackModes = ['records', 'strict'] as const;
@@ -36,6 +38,7 @@ export interface BlockingCommit {
 export interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
+  readonly queryEngine: QueryEngine;
 }
 
 /** A rollback that has been computed, with what stands in its way. */
@@ -109,7 +112,7 @@ export async function rollBack(
 }
 
 async function prepare(
-  { catalog, store }: RollbackContext,
+  { catalog, store, queryEngine }: RollbackContext,
   commit: CommitRow,
   mode: RollbackMode,
 ): Promise<Prepared> {
@@ -149,6 +152,18 @@ async function prepare(
     }
     const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
     return blocked(detail, blocking);
+  }
+  const later =
+    rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, logVersion);
+  if (later.some(({ recordsAdded }) => recordsAdded > 0)) {
+    const again = await addedAgain(queryEngine, snapshot, rollback, commit.id);
+    const blocking: BlockingCommit[] = [];
+    for (const { commitId, records, exampleId } of again) {
+      const row = await catalog.commits.get(commitId);
+      if (row !== undefined) blocking.push({ commit: row, records, exampleId });
+    }
+    if (again.length > 0)
+      return blocked('Records of this commit were added again later, with the same _id: roll that back first, or delete them.', blocking); // prettier-ignore
   }
   const { removed, restored } = rollback;
   const detail = `Rolling the commit back removes ${removed} records and restores ${restored}.`;

@@ -1,3 +1,4 @@
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { rowsOfRecords } from '../../../engine/store/deletion-vector.js';
@@ -102,7 +103,8 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const before = await idsOf();
   const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  const context = { catalog: failing, store };
+  // Nothing was added again, so that nothing is queried.
+  const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();
   const scheduler = await lake.schedule();

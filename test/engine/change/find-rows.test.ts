@@ -2,29 +2,30 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { findIds } from '../../../../engine/query/memory/find-ids.js';
-import { deletionVector } from '../../../../engine/store/deletion-vector.js';
-import type { Column } from '../../../../engine/core/types.js';
-import { random } from '../../../random.js';
-import { seed } from '../../../seed.js';
-import { batchOf } from '../../store/random.js';
-import { writeSegment } from '../../store/write-segment.js';
+import { findRows } from '../../../engine/change/find-rows.js';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
+import type { Column } from '../../../engine/core/types.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { batchOf } from '../store/random.js';
+import { writeSegment } from '../store/write-segment.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-ids-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const given: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
+const columns = [{ given: ['given_id'], stored: ['_id'] }];
 let files = 0;
 
 /** A segment of the records of a commit, or of these strings beside their own ids. */
 async function written(rows: number, commit: number, strings?: readonly (string | null)[]) {
   const path = join(folder, `${files++}.parquet`);
-  const columns = strings === undefined ? [] : [given];
-  const data = batchOf(columns, strings === undefined ? [] : [strings], rows, BigInt(commit));
-  const { stats, blockChecksums } = await writeSegment({ columns, data, rows }, path);
+  const own = strings === undefined ? [] : [given];
+  const data = batchOf(own, strings === undefined ? [] : [strings], rows, BigInt(commit));
+  const { stats, blockChecksums } = await writeSegment({ columns: own, data, rows }, path);
   const { min, max } = stats['_id']!;
   const ids = Array.from(data.getChild('_id')!, String);
-  return { path, blockChecksums, ids, bounds: [String(min), String(max)] as const };
+  return { path, blockChecksums, ids, bounds: [String(min), String(max)] as const, baseRowId: 100 };
 }
 
 test.each([
@@ -45,10 +46,15 @@ test.each([
     const deletion = gone.length > 0 ? deletionVector(Int32Array.from(gone)) : undefined;
     return { ...segment, deletion, gone: new Set(gone) };
   });
-  const found = findIds({ wanted: sources, column: given.physical, segments });
+  const found = findRows({ wanted: sources, columns, segments, isUnique: false });
   const set = new Set(wanted);
   expect(found.distinct).toBe(set.size);
   expect(found.missing).toBeUndefined();
+  const distinct = [...set];
+  const named = found.keys.map((keys) => Array.from(keys, (key) => distinct[key]));
+  expect(named).toEqual(found.rows.map((rows, i) => Array.from(rows, (row) => segments[i]!.ids[row]))); // prettier-ignore
+  expect(found.wanted.map((keys) => Array.from(keys, (key) => distinct[key]))).toEqual(lists);
+  expect(found.rowIds.map((ids) => [...ids])).toEqual(found.rows.map((rows) => Array.from(rows, (row) => 100 + row))); // prettier-ignore
   expect(found.rows.map((rows) => [...rows])).toEqual(
     segments.map(({ ids, gone }) => ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []))), // prettier-ignore
   );
@@ -57,8 +63,10 @@ test.each([
 test('the first record without an id is named', async () => {
   const whole = await written(2, 1, ['a', 'b']);
   const holed = await written(3, 2, ['c', null, null]);
-  const { missing, distinct } = findIds({ wanted: [whole, holed], column: 'given_id', segments: [] }); // prettier-ignore
+  const { missing, distinct } = findRows({ wanted: [whole, holed], columns, segments: [], isUnique: false }); // prettier-ignore
   expect([missing, distinct]).toEqual([[1, 1], 3]);
   const without = await written(2, 3);
-  expect(findIds({ wanted: [without], column: 'given_id', segments: [] }).missing).toEqual([0, 0]);
+  expect(findRows({ wanted: [without], columns, segments: [], isUnique: false }).missing).toEqual([
+    0, 0,
+  ]);
 });

@@ -1,0 +1,189 @@
+import {
+  makeData,
+  type Bool,
+  type Data,
+  type DataType,
+  type Int64,
+  type List,
+  type Struct,
+  type Utf8,
+} from 'apache-arrow';
+import { DataType as ArrowType } from 'apache-arrow';
+
+/** Where the rows of a new column come from: row i is row `rows[i]` of the column `from[i]`, or null if that is -1. */
+export interface Picks {
+  readonly from: Uint8Array;
+  readonly rows: Int32Array;
+}
+
+/** Rows of one column. */
+export function taken(column: Data, rows: Int32Array): Data {
+  return interleaved([column], { from: new Uint8Array(rows.length), rows });
+}
+
+/** Rows of several columns of the same type as one column. */
+export function interleaved(columns: readonly Data[], picks: Picks): Data {
+  const { from, rows } = picks;
+  const { type } = columns[0]!;
+  const validity = validityOf(columns, picks);
+  const base = { type, length: rows.length, ...validity };
+  if (ArrowType.isStruct(type)) {
+    const children = columns[0]!.children.map((_, i) =>
+      interleaved(
+        columns.map((column) => column.children[i]!),
+        picks,
+      ),
+    );
+    return made<Struct>({ ...base, children });
+  }
+  if (ArrowType.isList(type)) {
+    const { offsets, elements } = elementPicks(columns, picks);
+    const items = columns.map((column) => column.children[0]!);
+    return made<List>({ ...base, valueOffsets: offsets, child: interleaved(items, elements) });
+  }
+  if (ArrowType.isUtf8(type)) return made<Utf8>({ ...base, ...strings(columns, picks) });
+  if (ArrowType.isBool(type)) return made<Bool>({ ...base, data: bits(columns, from, rows) });
+  return made<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
+}
+
+/**
+ * The values of `given` where they are, and those of `old` elsewhere: row i is made of row `picks.given[i]` and row `picks.old[i]`. Members of
+ * objects are chosen one by one; a list is taken as a whole.
+ */
+export function updated(
+  given: Data,
+  old: Data,
+  picks: { readonly given: Int32Array; readonly old: Int32Array },
+): Data {
+  const length = picks.given.length;
+  const from = new Uint8Array(length);
+  const rows = new Int32Array(length);
+  for (let i = 0; i < length; i++) {
+    const isGiven = isValid(given, picks.given[i]!);
+    from[i] = isGiven ? 0 : 1;
+    rows[i] = isGiven ? picks.given[i]! : picks.old[i]!;
+  }
+  if (!ArrowType.isStruct(given.type)) return interleaved([given, old], { from, rows });
+  const children = given.children.map((child, i) => updated(child, old.children[i]!, picks));
+  const validity = validityOf([given, old], { from, rows });
+  return made<Struct>({ type: given.type, length, ...validity, children });
+}
+
+/** Whether every one of the rows has a value, and of an object, every member. */
+export function isWhole(column: Data, rows: Int32Array): boolean {
+  if (column.nullCount > 0 && rows.some((row) => !isValid(column, row))) return false;
+  return !ArrowType.isStruct(column.type) || column.children.every((child) => isWhole(child, rows));
+}
+
+/** Whether a row of a column has a value. */
+export function isValid({ nullCount, nullBitmap }: Data, row: number): boolean {
+  return row >= 0 && (nullCount === 0 || (nullBitmap[row >> 3]! & (1 << (row & 7))) !== 0);
+}
+
+/** The properties fit the type, which is that of the columns. */
+function made<T extends DataType>(props: object): Data {
+  return makeData(props as never) as Data<T> as Data;
+}
+
+function validityOf(
+  columns: readonly Data[],
+  { from, rows }: Picks,
+): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
+  const isPlain = columns.every(({ nullCount }) => nullCount === 0) && !rows.includes(-1);
+  if (isPlain) return { nullCount: 0 };
+  const nullBitmap = new Uint8Array((rows.length + 7) >> 3);
+  let nullCount = 0;
+  for (let i = 0; i < rows.length; i++) {
+    if (isValid(columns[from[i]!]!, rows[i]!)) nullBitmap[i >> 3]! |= 1 << (i & 7);
+    else nullCount++;
+  }
+  return { nullCount, nullBitmap };
+}
+
+/** The offsets of the lists of the new column, and where their elements come from. */
+function elementPicks(
+  columns: readonly Data[],
+  { from, rows }: Picks,
+): { readonly offsets: Int32Array; readonly elements: Picks } {
+  const offsets = new Int32Array(rows.length + 1);
+  for (let i = 0; i < rows.length; i++) {
+    const column = columns[from[i]!]!;
+    const row = rows[i]!;
+    const count = isValid(column, row) ? lengthAt(column, row) : 0;
+    offsets[i + 1] = offsets[i]! + count;
+  }
+  const count = offsets[rows.length]!;
+  const elements = { from: new Uint8Array(count), rows: new Int32Array(count) };
+  for (let i = 0; i < rows.length; i++) {
+    const [begin, end] = [offsets[i]!, offsets[i + 1]!];
+    if (begin === end) continue;
+    const first = columns[from[i]!]!.valueOffsets[rows[i]!]!;
+    elements.from.fill(from[i]!, begin, end);
+    for (let at = begin; at < end; at++) elements.rows[at] = first + at - begin;
+  }
+  return { offsets, elements };
+}
+
+function lengthAt({ valueOffsets }: Data, row: number): number {
+  return valueOffsets[row + 1]! - valueOffsets[row]!;
+}
+
+function strings(
+  columns: readonly Data[],
+  { from, rows }: Picks,
+): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
+  const valueOffsets = new Int32Array(rows.length + 1);
+  let end = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const column = columns[from[i]!]!;
+    if (isValid(column, rows[i]!)) end += lengthAt(column, rows[i]!);
+    if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
+    valueOffsets[i + 1] = end;
+  }
+  const data = new Uint8Array(end);
+  for (let i = 0; i < rows.length; i++) {
+    const at = valueOffsets[i]!;
+    const length = valueOffsets[i + 1]! - at;
+    if (length === 0) continue;
+    const { values, valueOffsets: starts } = columns[from[i]!]!;
+    const first = starts[rows[i]!]!;
+    const bytes = values as Uint8Array;
+    // A call of `set` costs more than a loop over a short string.
+    if (length > 48) data.set(bytes.subarray(first, first + length), at);
+    else for (let j = 0; j < length; j++) data[at + j] = bytes[first + j]!;
+  }
+  return { valueOffsets, data };
+}
+
+function bits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
+  const found = new Uint8Array((rows.length + 7) >> 3);
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    const values = columns[from[i]!]!.values as Uint8Array;
+    if (row >= 0 && (values[row >> 3]! & (1 << (row & 7))) !== 0) found[i >> 3]! |= 1 << (i & 7);
+  }
+  return found;
+}
+
+/** Values of 4 or 8 bytes each, copied as halves: a double could otherwise lose the bits of a NaN. */
+function fixedWidth(columns: readonly Data[], from: Uint8Array, rows: Int32Array): unknown {
+  const sources = columns.map(({ values }) => values as Int32Array);
+  const [first] = sources as [Int32Array, ...Int32Array[]];
+  const isWide = first.BYTES_PER_ELEMENT === 8;
+  const halves = sources.map(
+    ({ buffer, byteOffset, byteLength }) => new Int32Array(buffer, byteOffset, byteLength >> 2),
+  );
+  const into = new Int32Array(isWide ? 2 * rows.length : rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    if (row < 0) continue;
+    const source = halves[from[i]!]!;
+    if (!isWide) into[i] = source[row]!;
+    else {
+      into[2 * i] = source[2 * row]!;
+      into[2 * i + 1] = source[2 * row + 1]!;
+    }
+  }
+  const type = first.constructor as new (buffer: ArrayBuffer, at: number, length: number) => object;
+  return new type(into.buffer, 0, rows.length);
+}

@@ -1,0 +1,69 @@
+import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
+import { loadColumn } from '../query/memory/load.js';
+import type { MemoryColumn } from '../query/memory/column.js';
+import type { SegmentFile } from '../query/memory/segment-file.js';
+
+/** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
+type VisitKey = (row: number, bytes: Buffer, start: number, end: number) => void;
+
+/**
+ * Calls `visit` for each row of a file, in their order. The key of a row is its value of a column of strings, or the values of several
+ * columns, or of one of another type, as text. A row that lacks one of the values has no key.
+ */
+export function eachKey(
+  file: SegmentFile,
+  paths: readonly (readonly string[])[],
+  visit: VisitKey,
+): void {
+  const columns = paths.map((path) => loadColumn(file, path, new GrowingDictionary()));
+  const [first] = columns;
+  if (columns.includes(undefined) || first === undefined) {
+    for (let row = 0; row < file.rows; row++) visit(row, none, -1, -1);
+  } else if (columns.length === 1 && isOfStrings(first)) eachString(first, visit);
+  else eachText(columns as readonly MemoryColumn[], file.rows, visit);
+}
+
+const none = Buffer.alloc(0);
+
+function isOfStrings({ values: { kind } }: MemoryColumn): boolean {
+  return kind === 'strings' || kind === 'dictionary';
+}
+
+function eachString({ values, present, rows }: MemoryColumn, visit: VisitKey): void {
+  const isDictionary = values.kind === 'dictionary';
+  if (!isDictionary && values.kind !== 'strings') throw new Error('not a column of strings');
+  const { bytes, offsets } = isDictionary ? values.dictionary.utf8 : values;
+  for (let row = 0; row < rows; row++) {
+    const at = isDictionary ? values.indices[row]! : row;
+    if (present?.[row] === 0) visit(row, none, -1, -1);
+    else visit(row, bytes, offsets[at]!, offsets[at + 1]!);
+  }
+}
+
+/** The key is a JSON array: numbers of all types that are equal have the same text. */
+function eachText(columns: readonly MemoryColumn[], rows: number, visit: VisitKey): void {
+  const texts = columns.map(textOf);
+  for (let row = 0; row < rows; row++) {
+    if (columns.some(({ present }) => present?.[row] === 0)) {
+      visit(row, none, -1, -1);
+      continue;
+    }
+    const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
+    visit(row, key, 0, key.length);
+  }
+}
+
+function textOf({ values }: MemoryColumn): (row: number) => string {
+  switch (values.kind) {
+    case 'numbers':
+      return (row) => String(values.numbers[row]! + 0);
+    case 'longs':
+      return (row) => String(values.longs[row]!);
+    case 'flags':
+      return (row) => String(values.flags[row]!);
+    case 'dictionary':
+      return (row) => values.dictionary.strings[values.indices[row]!]!;
+    case 'strings':
+      return (row) => values.bytes.toString('utf8', values.offsets[row]!, values.offsets[row + 1]!);
+  }
+}

@@ -1,0 +1,76 @@
+import { without } from '../../../engine/core/ascending.js';
+import { runTexts } from '../../../engine/query/plan/query.js';
+import type { QueryRequest } from '../../../engine/query/request/request.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { node } from '../../../engine/query/predicate/predicate.js';
+import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
+import { deletedRows } from '../../../engine/store/deletion-vector.js';
+import type { Rollback, Snapshot } from '../../../engine/store/store.js';
+
+/** A commit that has added records again which a rollback would restore. */
+export interface AddedAgain {
+  readonly commitId: number;
+  readonly records: number;
+  readonly exampleId: string;
+}
+
+/** Number of ids in one query. */
+const batchIds = 5_000;
+
+/**
+ * The commits that have last written records with the `_id` of one that a rollback would restore, ascending. The records of the commit that is
+ * rolled back, `commitId`, do not count: they go.
+ */
+export async function addedAgain(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  { update }: Rollback,
+  commitId: number,
+): Promise<readonly AddedAgain[]> {
+  const restored = restoredRows(snapshot, update);
+  const found = new Map<number, AddedAgain>();
+  for (let at = 0; at < restored.length; at += batchIds) {
+    const some = reservedCells(snapshot, restored.slice(at, at + batchIds));
+    const values = some.flatMap(([id]) => id ?? []);
+    const predicate = node({ kind: 'in', field: ownId, values, ignoreCase: false });
+    const { results } = await runTexts(
+      engine,
+      snapshot,
+      [],
+      { ...idAndCommit, predicate },
+      undefined,
+    );
+    for (const text of results) {
+      const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
+      const own = Number(commit);
+      if (own === commitId) continue;
+      const { records = 0, exampleId = id } = found.get(own) ?? {};
+      found.set(own, { commitId: own, records: records + 1, exampleId });
+    }
+  }
+  return [...found.values()].sort((a, b) => a.commitId - b.commitId);
+}
+
+const ownId = { name: '_id', path: ['_id'], type: 'string' } as const;
+
+const idAndCommit: Omit<QueryRequest, 'predicate'> = {
+  scores: [],
+  fields: [['_id'], ['_commit']],
+  excludeFields: [],
+  ordering: [],
+  offset: 0,
+  limit: batchIds,
+  facets: null,
+};
+
+/** The rows that are deleted in a snapshot and not after an update of its segments. */
+function restoredRows(snapshot: Snapshot, update: Rollback['update']): readonly RowRef[] {
+  const after = new Map(update.map((segment) => [segment.path, segment.deletion]));
+  return snapshot.segments.flatMap(({ path, deletion }, segment) => {
+    if (deletion === undefined || !after.has(path)) return [];
+    const later = after.get(path);
+    const rows = without(deletedRows(deletion), later ? deletedRows(later) : new Int32Array(0));
+    return Array.from(rows, (row): RowRef => [segment, row]);
+  });
+}
