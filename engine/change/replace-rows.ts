@@ -1,7 +1,7 @@
 import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
-import { givenId } from '../ingest/record-ids.js';
+import { givenId } from '../ingest/physical-names.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
 import { arrowSchema, reservedColumns } from '../store/arrow.js';
 import { presentColumns } from '../store/merge.js';
@@ -9,7 +9,7 @@ import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaved, isValid, isWhole, taken, updated } from './interleave.js';
-import { readRows, type StoredRows } from './stored-rows.js';
+import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others. */
 export interface ReplaceOrder {
@@ -131,7 +131,7 @@ function replacedRows(
     (a, b) => matches.segments[a]! - matches.segments[b]! || matches.rows[a]! - matches.rows[b]!,
   );
   const rows = new Int32Array(order.length);
-  const sources: StoredRows[] = [];
+  const sources: RowsToRead[] = [];
   try {
     for (let from = 0; from < order.length;) {
       const number = matches.segments[order[from]!]!;

@@ -10,7 +10,7 @@ import type { RowGroup, SegmentFile } from '../query/memory/segment-file.js';
 import { arrowSchema, parquetColumns } from '../store/arrow.js';
 
 /** Rows of a segment: ascending numbers, or all. `columns` are those that it stores. */
-export interface StoredRows {
+export interface RowsToRead {
   readonly file: SegmentFile;
   readonly columns: Columns;
   readonly rows: Int32Array | 'all';
@@ -20,7 +20,7 @@ export interface StoredRows {
  * Reads rows of several segments, one after the other, as Arrow columns: the reserved ones, then `columns`. What a segment does not store
  * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read where these are few. Throws `damaged`.
  */
-export function readRows(sources: readonly StoredRows[], columns: Columns): readonly Data[] {
+export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
   const schema = parquetSchema(parquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   for (const { file, columns: own, rows } of sources) {
@@ -44,7 +44,7 @@ export function readRows(sources: readonly StoredRows[], columns: Columns): read
 }
 
 /** The rows of a group, numbered from its first. */
-function rowsIn(rows: StoredRows['rows'], { first, rows: count }: RowGroup): StoredRows['rows'] {
+function rowsIn(rows: RowsToRead['rows'], { first, rows: count }: RowGroup): RowsToRead['rows'] {
   if (rows === 'all') return rows;
   const own = rows.filter((row) => row >= first && row < first + count).map((row) => row - first);
   return own.length === count ? 'all' : own;
@@ -55,7 +55,7 @@ function partOf(
   group: RowGroup,
   number: number,
   leaf: ParquetLeaf,
-  rows: StoredRows['rows'],
+  rows: RowsToRead['rows'],
 ): LeafPart {
   const chunk = group.chunks[number]!;
   const { isCompressed, dictionaryOffset, dataOffset } = chunk;
@@ -104,7 +104,7 @@ function only(
   part: LeafPart,
   { maxDefinition }: ParquetLeaf,
   count: number,
-  rows: StoredRows['rows'],
+  rows: RowsToRead['rows'],
 ): LeafPart {
   if (rows === 'all') return part;
   const others = new Int32Array(count - rows.length);

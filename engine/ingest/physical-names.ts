@@ -1,8 +1,17 @@
-import { givenId } from './record-ids.js';
+import type { Column } from '../core/types.js';
 import { rowIdColumn } from '../store/row-ids.js';
 
 /** The columns that the platform adds to every segment; fields of a record with these names are discarded. */
 export const reservedNames: readonly string[] = ['_id', '_commit'];
+
+/** The column in which an import keeps the ids that its records have been given, until it knows which records they replace. */
+export const givenId: Column = {
+  name: '_id',
+  physical: '_strandlake_given_id',
+  type: 'string',
+  isList: false,
+  isDeclared: true,
+};
 
 /**
  * The names in Parquet of the columns of one level. Query engines compare column names case-insensitively, refuse empty ones
@@ -14,7 +23,9 @@ export class PhysicalNames {
   /** `physical`: names already in use; at the top level the reserved names are too. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
-    if (isTop) for (const name of [...reservedNames, rowIdColumn.physical, givenId.physical]) this.#taken.add(name);
+    if (isTop)
+      for (const name of [...reservedNames, rowIdColumn.physical, givenId.physical])
+        this.#taken.add(name);
   }
 
   /** Returns the physical name for a new column: its own name if free, else `<name>~2`, `<name>~3` and so on. */

@@ -2,7 +2,6 @@ import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-a
 import { Field } from 'apache-arrow';
 import { acquire, release } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
-import type { Column } from '../core/types.js';
 import type { Batch } from './batch.js';
 
 const commitDigits = 10;
@@ -11,15 +10,6 @@ const rowDigits = 5;
 
 /** Length of a record's `_id` in characters. */
 export const idLength = commitDigits + chunkDigits + rowDigits;
-
-/** The column in which an import keeps the ids that its records have been given, until it knows which records they replace. */
-export const givenId: Column = {
-  name: '_id',
-  physical: '_strandlake_given_id',
-  type: 'string',
-  isList: false,
-  isDeclared: true,
-};
 
 /** A batch with the columns `_id` and `_commit`, which have buffers of their own. */
 export interface IdentifiedBatch extends Batch {

@@ -1,7 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
-import { replaceRows, type ReplacedRows, type ReplaceOrder } from '../../engine/change/replace-rows.js';
+import {
+  replaceRows,
+  type ReplacedRows,
+  type ReplaceOrder,
+} from '../../engine/change/replace-rows.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';

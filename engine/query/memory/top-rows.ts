@@ -1,7 +1,6 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
-import type { ShardSegment } from './protocol.js';
 import type { MemoryColumn, SelectionBytes, SegmentView } from './column.js';
 
 /** The key that sorts by the row ids of an interleaved snapshot (engine/store/row-ids.ts). */
@@ -41,6 +40,12 @@ function compareValues(a: SortValue, b: SortValue, sign: number): number {
   return a < b ? -sign : a > b ? sign : 0;
 }
 
+/** The number of a segment in its snapshot, and the row id of its first row if it stores none. */
+interface PlacedSegment {
+  readonly number: number;
+  readonly baseRowId?: number | undefined;
+}
+
 /** Finds the first `count` rows in sort order. Segments have to be added in ascending order. */
 export class TopRows {
   readonly #ordering: readonly OrderKey[];
@@ -62,7 +67,7 @@ export class TopRows {
   add(
     view: SegmentView,
     selection: SelectionBytes,
-    { number: segment, baseRowId }: Pick<ShardSegment, 'number' | 'baseRowId'>,
+    { number: segment, baseRowId }: PlacedSegment,
   ): void {
     if (selection === 'none' || this.#count === 0) return;
     const keys = this.#ordering.map((key) =>

@@ -1,26 +1,12 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/record-ids.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
 import { openStore } from '../../../engine/store/open.js';
 import { segmentFiles, type Segment } from '../../../engine/store/store.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import { findChanged, type ChangedRows } from './find-changed.js';
-import type { ImportChange, ImportResult } from './import-types.js';
-
-/** What an import does to the records that a dataset has. */
-export interface AppliedChange {
-  /** The version of the dataset in which the records were looked up. */
-  readonly base: number;
-  /** Its segments that lose rows. */
-  readonly update: readonly Segment[];
-  /** Number of records that are added, replaced and deleted. */
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  /** Number of given keys that no record has. */
-  readonly notFound: number;
-}
+import type { AppliedChange, ImportChange, ImportResult } from './import-types.js';
 
 /**
  * Turns the result of an import whose records name others into one that replaces or deletes those. The segments that it had stay in the

@@ -9,7 +9,7 @@ import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import { merged } from '../../../engine/core/ascending.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/record-ids.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';

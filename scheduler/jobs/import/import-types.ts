@@ -3,7 +3,6 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
-import type { AppliedChange } from './apply-change.js';
 import type { ImportSource } from './import-source.js';
 import type { Declaration } from './known-columns.js';
 
@@ -39,6 +38,20 @@ export interface ImportChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which records are found; null: by their `_id`. */
   readonly idFields: readonly string[] | null;
+}
+
+/** What an import does to the records that a dataset has. */
+export interface AppliedChange {
+  /** The version of the dataset in which the records were looked up. */
+  readonly base: number;
+  /** Its segments that lose rows. */
+  readonly update: readonly Segment[];
+  /** Number of records that are added, replaced and deleted. */
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Number of given keys that no record has. */
+  readonly notFound: number;
 }
 
 /** The result of `runImport`. Nothing of it is visible before it is published. */

@@ -1,6 +1,6 @@
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { givenId } from '../../../engine/ingest/record-ids.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';

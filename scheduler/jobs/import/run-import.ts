@@ -1,7 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { givenId } from '../../../engine/ingest/record-ids.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';

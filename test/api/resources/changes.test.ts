@@ -1,0 +1,157 @@
+import { expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf } from '../server.js';
+
+const { ann, newDataset, newFile, server } = await startLab();
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The records of a dataset in their order, without `_commit`. */
+async function recordsOf(datasetId: number): Promise<readonly Json[]> {
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000 });
+  return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
+}
+
+async function sent(dataset_id: number, body: object): Promise<Json> {
+  const { status, json } = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
+  expect([status, json]).toEqual([201, expect.anything()]);
+  return json;
+}
+
+/** A dataset of three records, and their ids. */
+async function three(): Promise<{ readonly datasetId: number; readonly ids: readonly string[] }> {
+  const datasetId = await newDataset();
+  await sent(datasetId, {
+    records: [
+      { variant: 'v1', pos: 1, gene: 'A', info: { AF: 0.5, tags: ['x', 'y'] } },
+      { variant: 'v2', pos: 2, gene: 'B', info: { AF: 0.25 } },
+      { variant: 'v3', pos: 3, gene: 'B', note: 'old' },
+    ],
+  });
+  return { datasetId, ids: (await recordsOf(datasetId)).map(({ _id }) => String(_id)) };
+}
+
+test('overwrite replaces whole records in their places, and adds those it does not find', async () => {
+  const { datasetId, ids } = await three();
+  const done = await sent(datasetId, {
+    commit_mode: 'overwrite',
+    records: [
+      { _id: 'mine', gene: 'new', pos: 2.5 },
+      { _id: ids[1], gene: 'C', score: 7 },
+    ],
+  });
+  expect(done).toMatchObject({ status: 'completed', commit_mode: 'overwrite', id_fields: null });
+  expect(await recordsOf(datasetId)).toEqual([
+    expect.objectContaining({ _id: ids[0], variant: 'v1', info: { AF: 0.5, tags: ['x', 'y'] } }),
+    expect.objectContaining({ _id: ids[1], gene: 'C', score: 7, variant: null, pos: null, info: null }), // prettier-ignore
+    expect.objectContaining({ _id: ids[2], variant: 'v3', note: 'old' }),
+    expect.objectContaining({ _id: 'mine', gene: 'new', pos: 2.5 }),
+  ]);
+  const [commit] = done['dataset_commits'] as Json[];
+  expect(commit).toMatchObject({ mode: 'overwrite', records_total: 4, records_modified: 2, records_added: 1, records_changed: 1, records_removed: 0 }); // prettier-ignore
+  expect((done['metadata'] as Json)['changes']).toEqual({ records_added: 1, records_changed: 1 });
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['_commit', String(commit!['id'])]] }); // prettier-ignore
+  expect((json['results'] as Json[]).map(({ _id }) => _id)).toEqual([ids[1], 'mine']);
+  const { json: field } = await ann.get(`/v2/datasets/${datasetId}/fields`);
+  expect((field['data'] as Json[]).map(({ name }) => name)).not.toContain('_strandlake_given_id');
+});
+
+test('upsert merges objects member by member, and replaces other values', async () => {
+  const { datasetId, ids } = await three();
+  await sent(datasetId, {
+    commit_mode: 'upsert',
+    records: [
+      { _id: ids[2], info: { AF: 1 } },
+      { _id: ids[0], gene: 'Z', info: { tags: ['w'], depth: 30 } },
+      { gene: 'without an id' },
+    ],
+  });
+  expect(await recordsOf(datasetId)).toEqual([
+    expect.objectContaining({ _id: ids[0], variant: 'v1', gene: 'Z', info: { AF: 0.5, tags: ['w'], depth: 30 } }), // prettier-ignore
+    expect.objectContaining({ _id: ids[1], info: { AF: 0.25 } }),
+    expect.objectContaining({ _id: ids[2], note: 'old', info: { AF: 1 } }),
+    expect.objectContaining({ _id: expect.stringMatching(/^[0-9a-z]{19}$/), gene: 'without an id' }), // prettier-ignore
+  ]);
+});
+
+test('id_fields find records by their values, several for one as well', async () => {
+  const { datasetId, ids } = await three();
+  await sent(datasetId, {
+    commit_mode: 'upsert',
+    id_fields: ['gene'],
+    records: [{ gene: 'B', note: 'both' }, { gene: 'Q', pos: 9 }, { pos: 10 }],
+  });
+  const after = await recordsOf(datasetId);
+  expect(after.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
+  expect(after.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
+  // A whole number of JSON is found in a field of doubles, and the key may have several fields.
+  await sent(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
+  expect((await recordsOf(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
+  const gone = await sent(datasetId, { commit_mode: 'delete', id_fields: ['info.AF'], records: [{ info: { AF: 0.5 } }] }); // prettier-ignore
+  expect(gone['status']).toBe('completed');
+  expect((await recordsOf(datasetId)).map(({ _id }) => _id).slice(0, 2)).toEqual([ids[1], ids[2]]);
+});
+
+test('widens the type of a field that a replacing record needs wider', async () => {
+  const datasetId = await newDataset();
+  await sent(datasetId, { records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
+  const ids = (await recordsOf(datasetId)).map(({ _id }) => _id);
+  await sent(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[1], n: 2.5 }] });
+  expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([1, 2.5, 3]);
+  await sent(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[0], n: 12345678901 }] });
+  expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([12345678901, 2.5, 3]);
+});
+
+test.each<[string, (ids: readonly string[]) => object, RegExp]>([
+  ['a record without an _id', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: ids[0] }, { gene: 'x' }] }), /^record 2 has no _id: with commit_mode overwrite/], // prettier-ignore
+  ['an _id given twice', (ids) => ({ commit_mode: 'upsert', records: [{ _id: ids[0], gene: 'x' }, { gene: 'y' }, { _id: ids[0], gene: 'z' }] }), /^records 1 and 3 have the same _id/], // prettier-ignore
+  ['a key given twice', () => ({ commit_mode: 'overwrite', id_fields: ['variant'], records: [{ variant: 'v' }, { variant: 'v' }] }), /^records 1 and 2 have the same variant/], // prettier-ignore
+  ['a record without a key', () => ({ commit_mode: 'delete', id_fields: ['variant'], records: [{ variant: 'v1' }, { gene: 'x' }] }), /^record 2 has no variant: with commit_mode delete/], // prettier-ignore
+  ['a list as a key', () => ({ commit_mode: 'upsert', id_fields: ['info.tags'], records: [{ info: { tags: ['x'] } }] }), /^id_fields: "info.tags" is a list/], // prettier-ignore
+  ['an object as a key', () => ({ commit_mode: 'upsert', id_fields: ['info'], records: [{ info: { AF: 1 } }] }), /^id_fields: "info" is a list or an object/], // prettier-ignore
+  ['a field that there is not', () => ({ commit_mode: 'upsert', id_fields: ['varaint'], records: [{ variant: 'v1' }] }), /^id_fields: no record has a field "varaint"/], // prettier-ignore
+])('%s fails the import, and changes nothing', async (_, body, message) => {
+  const { datasetId, ids } = await three();
+  const before = await recordsOf(datasetId);
+  const failed = await sent(datasetId, body(ids));
+  expect(failed).toMatchObject({ status: 'failed', error_message: expect.stringMatching(message) });
+  expect(failed['dataset_commits']).toEqual([]);
+  expect(await recordsOf(datasetId)).toEqual(before);
+});
+
+test('a dry run tells what would change, and changes nothing', async () => {
+  const { datasetId, ids } = await three();
+  const before = await recordsOf(datasetId);
+  const records = [
+    { _id: ids[1], gene: 'C' },
+    { _id: 'mine', more: 1 },
+  ];
+  const dry = await sent(datasetId, { commit_mode: 'upsert', records, dry_run: true });
+  expect((dry['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 1 }); // prettier-ignore
+  expect(await recordsOf(datasetId)).toEqual(before);
+});
+
+test('files replace records as well, with rejected ones, and a rollback puts the earlier ones back', async () => {
+  const { datasetId, ids } = await three();
+  const before = await recordsOf(datasetId);
+  const csv = await newFile(
+    'changes.csv',
+    `_id,gene,pos\n${ids[2]},X,30\n${ids[0]},Y,ten\nmine,Z,40\n`,
+  );
+  const job = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: csv,
+    commit_mode: 'upsert',
+    target_fields: [{ name: 'pos', data_type: 'long' }],
+    validation_params: { on_error: 'reject', max_rejected: 1 },
+  });
+  await server.scheduler.wait(Number(job.json['task_id']));
+  const { json } = await ann.get(`/v2/dataset_imports/${idOf(job)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  expect((await recordsOf(datasetId)).map(({ _id, gene, pos }) => [_id, gene, pos])).toEqual([[ids[0], 'A', 1], [ids[1], 'B', 2], [ids[2], 'X', 30], ['mine', 'Z', 40]]); // prettier-ignore
+  const [commit] = json['dataset_commits'] as Json[];
+  const undone = await ann.post(`/v2/dataset_commits/${String(commit!['id'])}/rollback`, {});
+  expect([undone.status, undone.json['records_total']]).toEqual([201, 3]);
+  expect(await recordsOf(datasetId)).toEqual(before);
+  expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`)).length).toBe(3);
+});
