@@ -18,6 +18,7 @@ const { deletedRows, deletionVector } = await import(
   new URL('engine/store/deletion-vector.js', built)
 );
 const { openStore } = await import(new URL('engine/store/open.js', built));
+const { rowIdColumn } = await import(new URL('engine/store/row-ids.js', built));
 const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', built));
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
@@ -214,7 +215,7 @@ await check(
 );
 
 await check(
-  'random histories of appends, deletes, rollbacks and merges have the same rows there, in every version',
+  'random histories of appends, deletes, replacements, rollbacks and merges have the same rows there, in every version',
   async () => {
     const seed = Number(
       process.env.STRANDLAKE_SEED ?? process.env.STRANDLAKE_FRESH_SEED ?? Date.now() % 1e9,
@@ -248,8 +249,20 @@ await check(
               : segment;
           });
           const changed = update.filter((segment, i) => segment !== snapshot.segments[i]);
-          snapshot = await store.commit(id, { ...change, update: changed }, folder.scratch);
-          rows = await numbers(snapshot, rows);
+          const add = [];
+          const made = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
+          if (next() < 0.5) {
+            // As an upsert does it: the rows that replace others store their row ids.
+            const ids = made.map((_, i) => BigInt(3 * i));
+            const own = [rowIdColumn, ...columns];
+            const data = batchOf(own, [ids, made], made.length, 1_000n + last);
+            const path = join(folder.scratch, 'replacing.parquet');
+            add.push(await writeSegment({ columns: own, data, rows: made.length }, path));
+          }
+          snapshot = await store.commit(id, { ...change, add, update: changed }, folder.scratch);
+          const added = add.length === 0 ? [] : made;
+          const all = [...rows, ...added.map((n) => ({ n: Number(n), by: snapshot.version }))];
+          rows = await numbers(snapshot, all);
         } else if (what < 0.85) {
           const version = Math.floor(next() * (snapshot.version + 1));
           const found = await store.rollback(id, version);
