@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { openConnections, type Connections } from './connections.js';
 import { cache, generated } from './generate.js';
@@ -8,8 +9,8 @@ import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
 import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
 
-/** Number of deletes one after another before the queries are asked again. */
-const manyDeletes = 20;
+/** Number of changes one after another before the queries are asked again. */
+const manyChanges = 20;
 const runs = 9;
 const warmups = 2;
 
@@ -28,8 +29,8 @@ interface Setup {
 }
 
 /**
- * `npm run bench -- versions`: compares deletes and rollbacks with DuckDB on its own table with an index on the id, both durable, and
- * queries of changed and of earlier versions with those of the newest before.
+ * `npm run bench -- versions`: compares deletes, upserts, rollbacks and archives with DuckDB on its own table with an index on the id, both
+ * durable, and queries of changed and of earlier versions with those of the newest before.
  */
 export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   const isQuick = flags.has('--quick');
@@ -56,8 +57,11 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     const setup = { server, datasetId, duckdb, connections, records, few, ids, folder };
     const lines = [
       ...(await deleteLines(setup)),
+      ...(await upsertLines(setup)),
       await lineOrFailure('rollback of an append', () => appendLine(setup)),
-      ...(await queryLines(setup)),
+      ...(await queryLines(setup, 'upserts')),
+      ...(await queryLines(setup, 'deletes')),
+      await lineOrFailure('archive and restore', () => archiveLine(setup)),
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
@@ -84,7 +88,7 @@ async function deleteLines(setup: Setup): Promise<readonly Line[]> {
     const file = idFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
-    takes.deletes.push(await deleted(setup, objectId, records - few));
+    takes.deletes.push(await changed(setup, objectId, records - few, 'delete'));
     takes.theirDeletes.push(await seconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
     const commit = await lastCommit(server, datasetId);
     takes.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
@@ -95,6 +99,66 @@ async function deleteLines(setup: Setup): Promise<readonly Line[]> {
     line(`delete of ${count} records by _id`, takes.deletes, 'DuckDB DELETE', takes.theirDeletes, 0.5), // prettier-ignore
     line(`rollback of that`, takes.rollbacks, 'DuckDB INSERT of the same records', takes.theirInserts, 0.5), // prettier-ignore
   ];
+}
+
+/** Upserts of random records, whole ones and single fields, and their rollbacks; the peer puts the earlier records back. */
+async function upsertLines(setup: Setup): Promise<readonly Line[]> {
+  const { server, datasetId, duckdb, records, few } = setup;
+  const takes: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
+  const put = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
+  for (let run = 0; run < 5; run++) {
+    const file = await upsertFile(setup, 50 + run);
+    await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
+    takes.whole.push(await changed(setup, await server.upload(file), records, 'upsert'));
+    takes.theirWhole.push(await seconds(() => duckdb.run(`${put} read_json('${file}')`)));
+    const commit = await lastCommit(server, datasetId);
+    takes.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    takes.theirRollbacks.push(
+      await seconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
+    );
+    const depths = idFile(setup, 60 + run, ',"depth":7');
+    takes.field.push(await changed(setup, await server.upload(depths), records, 'upsert'));
+    takes.theirField.push(await seconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
+  }
+  const count = few.toLocaleString('en-US');
+  return [
+    line(`upsert of ${count} records by _id`, takes.whole, 'DuckDB INSERT OR REPLACE', takes.theirWhole, 0.5), // prettier-ignore
+    line('rollback of that', takes.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', takes.theirRollbacks, 0.5), // prettier-ignore
+    line(`upsert of one field of ${count} records`, takes.field, 'DuckDB UPDATE', takes.theirField, 0.5), // prettier-ignore
+  ];
+}
+
+/** A file of some records with another depth, as JSON lines. */
+async function upsertFile(setup: Setup, run: number): Promise<string> {
+  const { duckdb, folder } = setup;
+  const file = join(folder, `upsert-${run}.json`);
+  await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${idFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
+  return file;
+}
+
+/** The whole dataset into an archive and back; the peer exports its database and imports it again. */
+async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup): Promise<Line> {
+  const moved = async (storageClass: string): Promise<void> => {
+    await server.call('PATCH', `/v2/datasets/${datasetId}`, { storage_class: storageClass });
+    const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
+    while ((await server.call('GET', open)).total > 0) await pause(20);
+  };
+  const ours = await seconds(async () => {
+    await moved('Archive');
+    await moved('Standard');
+  });
+  const target = join(folder, 'exported');
+  const instance = await DuckDBInstance.create(join(folder, 'imported.duckdb'), { threads: '2' });
+  const theirs = await seconds(async () => {
+    await duckdb.run(`EXPORT DATABASE '${target}' (FORMAT parquet)`);
+    const connection = await instance.connect();
+    await connection.run(`IMPORT DATABASE '${target}'`);
+    await connection.run('CHECKPOINT');
+  });
+  instance.closeSync();
+  const count = records.toLocaleString('en-US');
+  return line(`archive and restore of ${count} records`, [ours], 'DuckDB EXPORT and IMPORT DATABASE', [theirs], 1); // prettier-ignore
 }
 
 /** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
@@ -114,8 +178,8 @@ async function appendLine({ server, datasetId, duckdb, records }: Setup): Promis
   return line(`rollback of an append of ${count} records`, [ours], 'DuckDB DELETE', [theirs], 0.05);
 }
 
-/** The same queries before and after many deletes, and of an earlier version. */
-async function queryLines(setup: Setup): Promise<readonly Line[]> {
+/** The same queries before and after many changes, and of an earlier version. */
+async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<readonly Line[]> {
   const { server, datasetId, records, few } = setup;
   const requests: readonly (readonly [name: string, request: object])[] = [
     ['first page', {}],
@@ -127,9 +191,14 @@ async function queryLines(setup: Setup): Promise<readonly Line[]> {
   ];
   const before = await timed(setup, requests);
   const earlier = await lastCommit(server, datasetId);
-  for (let run = 0; run < manyDeletes; run++) {
-    const objectId = await server.upload(idFile(setup, 100 + run));
-    await deleted(setup, objectId, records - (run + 1) * few);
+  for (let run = 0; run < manyChanges; run++) {
+    if (what === 'upserts') {
+      const objectId = await server.upload(await upsertFile(setup, 70 + run));
+      await changed(setup, objectId, records, 'upsert');
+    } else {
+      const objectId = await server.upload(idFile(setup, 100 + run));
+      await changed(setup, objectId, records - (run + 1) * few, 'delete');
+    }
   }
   await server.idle();
   const after = await timed(setup, requests);
@@ -138,26 +207,28 @@ async function queryLines(setup: Setup): Promise<readonly Line[]> {
     requests.map(([name, request]) => [name, { ...request, as_of: earlier }] as const),
   );
   return requests.flatMap(([name], i) => [
-    line(`${name}, after ${manyDeletes} deletes of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    line(`${name}, as of the version before`, asOf[i]!, 'the newest', after[i]!, 1.2),
+    line(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    line(`${name}, as of the version before the ${what}`, asOf[i]!, 'the newest', after[i]!, 1.2),
   ]);
 }
 
 /** A file of the ids of some records, as JSON lines; no two runs name the same record. */
-function idFile({ folder, few, ids }: Setup, run: number): string {
+function idFile({ folder, few, ids }: Setup, run: number, more = ''): string {
   const step = Math.floor(ids.length / few);
-  const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"}\n`); // prettier-ignore
+  const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"${more}}\n`); // prettier-ignore
   const file = join(folder, `ids-${run}.json`);
   writeFileSync(file, lines.join(''));
   return file;
 }
 
-async function deleted(
+/** Changes the records that a file names; returns the seconds that it takes. */
+async function changed(
   { server, datasetId }: Setup,
   objectId: number,
   left: number,
+  mode: 'delete' | 'upsert',
 ): Promise<number> {
-  return server.import(datasetId, objectId, left, undefined, { commit_mode: 'delete' });
+  return server.import(datasetId, objectId, left, undefined, { commit_mode: mode });
 }
 
 async function lastCommit(server: BenchServer, datasetId: number): Promise<number> {
