@@ -196,6 +196,49 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     else expect(ends.failed).toBeGreaterThan(2);
   });
 
+  test.each(['upsert', 'delete'] as const)(
+    `${nameOf(fault)} at any step of an import of records with commit_mode %s`,
+    async (mode) => {
+      const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: mode }));
+      const given = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: given });
+      /** The numbers and states of all records. */
+      const stored = async (): Promise<readonly (readonly [number, number])[]> => {
+        const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
+        return (json['results'] as { n: number; state: number }[]).map(({ n, state }) => [
+          n,
+          state,
+        ]);
+      };
+      let wanted = await stored();
+      let next = 0;
+      await atEveryStep(fault, async (where) => {
+        next++;
+        const named = wanted.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
+        const job = await ann.post('/v2/dataset_imports', {
+          dataset_id: datasetId,
+          commit_mode: mode,
+          id_fields: ['n'],
+          records: named.map((n) => ({ n, state: next })),
+        });
+        armFault(undefined);
+        const isDone = job.json['status'] === 'completed';
+        if (isDone)
+          wanted = wanted.flatMap(([n, state]) =>
+            !named.includes(n) ? [[n, state]] : mode === 'delete' ? [] : [[n, next]],
+          );
+        else if (job.status === 201)
+          expect([where, job.json['error_message']]).toEqual([
+            where,
+            expect.stringMatching(reason),
+          ]);
+        else expectRefused(where, job, fault);
+        expect([where, await stored()]).toEqual([where, wanted]);
+        return isDone ? 'done' : 'failed';
+      });
+    },
+  );
+
   test(`${nameOf(fault)} at any step of an import of records`, async () => {
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'inline' }));
     let rows = 0;
