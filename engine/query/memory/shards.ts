@@ -85,7 +85,7 @@ export class Shards {
   /** Makes a snapshot known to the shards. */
   async know(snapshot: Snapshot): Promise<KnownSnapshot> {
     this.#threads = await (this.#opening ??= this.#open());
-    const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}`;
+    const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}\n${snapshot.isInterleaved}`;
     const earlier = this.#known.get(name);
     if (earlier !== undefined) return earlier;
     const key = ++this.#lastKey;

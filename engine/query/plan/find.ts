@@ -2,17 +2,32 @@ import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import { weighed } from '../text/weigh.js';
+import { ranksAlike } from '../text/relevance.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import { execute } from './execute.js';
 import type { RowBatch } from './executor.js';
 import type { RunOptions } from './limits.js';
 import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
+import { inRowIdOrder } from './row-id-order.js';
 import { Steps } from './steps.js';
 
 /** True if the plan needs an executor; otherwise the log alone tells the rows, and `findRows` takes no engine. */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
-  return planOf(undefined, snapshot, planRequest(request), new Map()).steps[0]?.executor !== 'log';
+  const scope = isOrderedByRowIds(snapshot, request) ? segmentBySegment(snapshot) : snapshot;
+  return planOf(undefined, scope, planRequest(request), new Map()).steps[0]?.executor !== 'log';
+}
+
+/** Whether the rows of a request are found segment by segment, and then put in the order of their row ids. */
+function isOrderedByRowIds(
+  { isInterleaved = false }: Snapshot,
+  { ordering, scores, predicate }: QueryRequest,
+): boolean {
+  return isInterleaved && ordering.length === 0 && ranksAlike(predicate, scores);
+}
+
+function segmentBySegment(snapshot: Snapshot): Snapshot {
+  return { ...snapshot, isInterleaved: false };
 }
 
 /**
@@ -26,6 +41,12 @@ export async function* findRows(
   options: RunOptions,
   refused: ReadonlyMap<string, string> = new Map(),
 ): AsyncGenerator<RowBatch> {
+  if (isOrderedByRowIds(snapshot, request)) {
+    const { offset, limit } = planRequest(request);
+    const all = { ...request, offset: 0, limit: Number.MAX_SAFE_INTEGER };
+    const found = findRows(engine, segmentBySegment(snapshot), all, options, refused);
+    return yield* inRowIdOrder(snapshot, found, offset, limit);
+  }
   const asked = planRequest(request);
   const planned = planOf(engine, snapshot, asked, refused);
   engine?.trace?.(planned, snapshot, asked.predicate);
