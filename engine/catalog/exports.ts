@@ -5,9 +5,9 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
 import type { Listed, Page } from './list-page.js';
-import { sql } from './sql.js';
+import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
-import type { TaskRow } from './task-row.js';
+import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
 export interface ExportRow extends JobRow {
@@ -98,6 +98,8 @@ export interface ExportTable {
   delete(id: number): Promise<void>;
   /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
+  /** The versions of a dataset that exports are going to read which have yet to end. */
+  openVersions(datasetId: number): Promise<readonly number[]>;
 }
 
 /** Statements over exports. */
@@ -155,6 +157,11 @@ export function exportTable(db: Database): ExportTable {
         await tx.run(sql`DELETE FROM exports WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
       });
+    },
+    openVersions: async (datasetId) => {
+      const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
+        WHERE dataset_id = ${datasetId} AND as_of IS NOT NULL AND ${isOneOf(sql`status`, activeStatuses)}`);
+      return rows.flatMap((row) => exports.parse(row).asOf?.version ?? []);
     },
     expired: async (now) => {
       const rows = await db.all(sql`SELECT ${exports.columns} FROM exports

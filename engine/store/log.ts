@@ -10,6 +10,7 @@ import { columnsOfDelta, deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, leafStatsOf } from './delta-stats.js';
 import type { LeafStats, Segment } from './store.js';
+import { vacuumStepOf } from './vacuum-entry.js';
 
 /*
  * The log of a dataset: `_delta_log` of a Delta table, one file of JSON lines per version (Delta protocol, "Actions"; minReaderVersion 1,
@@ -152,12 +153,19 @@ function encodeEntry(
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
-    operation: entry.isRewrite ? 'OPTIMIZE' : 'WRITE',
+    operation: operationOf(entry),
     operationParameters: {},
     engineInfo: 'strandlake',
     strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
   };
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
+}
+
+/** The operation of `commitInfo`, by the names that Delta Lake gives them. */
+function operationOf({ isRewrite, info }: LogEntry): string {
+  const vacuum = vacuumStepOf(info);
+  if (vacuum !== undefined) return vacuum.step === 'start' ? 'VACUUM START' : 'VACUUM END';
+  return isRewrite ? 'OPTIMIZE' : 'WRITE';
 }
 
 const plainProtocol = { minReaderVersion: 1, minWriterVersion: 2 };

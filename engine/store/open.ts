@@ -1,18 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { UncertainPublish } from '../core/atomic-files.js';
 import { budgets } from '../core/budgets.js';
-import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
+import { settings } from '../core/config.js';
 import { damaged } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
   identitiesBelow,
-  linkFile,
   list,
-  makeFolder,
   moveFile,
   removeFile,
   removeTree,
@@ -21,6 +18,7 @@ import {
 import { planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
 import { Integrity } from './integrity.js';
+import { linkSegments, movesOf, type SegmentMove } from './link-segments.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
 import {
@@ -42,11 +40,13 @@ import type {
   Mergeable,
   Rewrite,
   Rollback,
-  Segment,
   Snapshot,
   Store,
   Swept,
+  VacuumNeeds,
+  VacuumPlan,
 } from './store.js';
+import { Vacuums } from './vacuum.js';
 import { droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
@@ -55,24 +55,27 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
 }
 
 /** Overrides for tests. */
-interface StoreOptions {
+export interface StoreOptions {
   /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
   /** Interval between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
-  /** How long deleted rows are kept for rollbacks. */
-  readonly keepDeletedMs?: number;
+  /** How long a version, and a deleted row, is kept after it was the newest. */
+  readonly keepVersionsMs?: number;
+  /** How long a version is kept after it was last asked for. */
+  readonly pinMs?: number;
+  readonly now?: () => number;
 }
 
 /** Between two checks, a file that somebody overwrites in place goes unnoticed. */
 const defaultCheckMs = 1_000;
-/** Seven days. */
-const defaultKeepDeletedMs = 7 * 24 * 3_600_000;
+const dayMs = 24 * 3_600_000;
 
 class FileStore implements Store {
   readonly #folder: DataFolder;
   readonly #dropAfterMs: number;
-  readonly #keepDeletedMs: number;
+  readonly #keepVersionsMs: number;
+  readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
   /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
@@ -82,18 +85,30 @@ class FileStore implements Store {
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
   readonly #differences: DifferenceCache;
+  readonly #vacuums: Vacuums;
 
-  constructor(folder: DataFolder, { dropAfterMs, checkEveryMs, keepDeletedMs }: StoreOptions) {
+  constructor(folder: DataFolder, options: StoreOptions) {
+    const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now } = options;
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder);
     this.#differences = new DifferenceCache(folder);
-    this.#keepDeletedMs = keepDeletedMs ?? defaultKeepDeletedMs;
+    this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
+    this.#now = now ?? Date.now;
+    this.#vacuums = new Vacuums({
+      folder,
+      snapshots: this.#snapshots,
+      keepMs: this.#keepVersionsMs,
+      pinMs,
+      now: this.#now,
+      commit: (datasetId, change) => this.commit(datasetId, change, ''),
+    });
     this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
     this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
     const snapshot = await this.#snapshots.version(datasetId, version);
+    this.#vacuums.pin(snapshot);
     await this.#integrity.check(snapshot);
     return snapshot;
   }
@@ -104,7 +119,7 @@ class FileStore implements Store {
 
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
-    const dropBefore = Date.now() - this.#keepDeletedMs;
+    const dropBefore = this.#now() - this.#keepVersionsMs;
     const next = planMerge(segments, isQuiet, dropBefore);
     const dropsDeleted = next?.every(({ deletedAt = 0 }) => deletedAt < dropBefore) === true;
     return next && { segments: next, columns, dropsDeleted };
@@ -128,12 +143,12 @@ class FileStore implements Store {
       let { state } = await this.#snapshots.current(datasetId);
       refuseConflict(datasetId, state, change);
       await this.#refuseDropped(datasetId);
-      const moves = this.#movesOf(datasetId, change.add, scratchFolder);
+      const moves = movesOf(this.#folder, datasetId, change.add, scratchFolder);
       try {
-        await this.#linkIn(datasetId, moves);
+        await linkSegments(this.#folder, datasetId, moves);
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
-          const entry = entryOf(state, change, moves);
+          const entry = entryOf(state, change, moves, this.#now());
           const after = applied(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the entry: once that is written, the commit has happened.
           const fresh = {
@@ -188,29 +203,20 @@ class FileStore implements Store {
     }
   }
 
-  /** The target of each segment: a name in the dataset's folder that no other commit can choose. */
-  #movesOf(
-    datasetId: number,
-    segments: readonly Segment[],
-    scratchFolder: string,
-  ): readonly Move[] {
-    const batch = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-    return segments.map((segment, i): Move => {
-      const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
-      return {
-        segment: { ...segment, path },
-        from: this.#folder.checked(join(scratchFolder, segment.path)),
-        to: this.#folder.datasetFile(datasetId, path),
-      };
-    });
+  async isVacuumDue(datasetId: number): Promise<boolean> {
+    return this.#vacuums.isDue((await this.#snapshots.current(datasetId)).state);
   }
 
-  /** The names in the scratch folder stay until the entry is written: they prove that the commit did not complete. */
-  async #linkIn(datasetId: number, moves: readonly Move[]): Promise<void> {
-    await makeFolder(this.#folder.log(datasetId));
-    for (const move of moves) await linkFile(move.from, move.to);
-    await syncFolder(this.#folder.dataset(datasetId));
-    crashpoint('segment.renamed');
+  readableVersion(datasetId: number, version: number): Promise<number> {
+    return this.#vacuums.readable(datasetId, version);
+  }
+
+  beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
+    return this.#vacuums.begin(datasetId, needs);
+  }
+
+  endVacuum(datasetId: number): Promise<number | undefined> {
+    return this.#vacuums.end(datasetId);
   }
 
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
@@ -275,6 +281,7 @@ class FileStore implements Store {
     await syncFolder(this.#folder.dataset(datasetId));
     this.#snapshots.forget(datasetId);
     this.#integrity.forget(datasetId);
+    this.#vacuums.forget(datasetId);
     if (this.#dropAfterMs === 0) return removeTree(this.#folder.dataset(datasetId));
     const timer = setTimeout(() => {
       const remove = async (): Promise<void> => {
@@ -341,16 +348,11 @@ function deletedMeanwhile(datasetId: number): AppError {
   return new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
 }
 
-interface Move {
-  readonly segment: Segment;
-  readonly from: string;
-  readonly to: string;
-}
-
 function entryOf(
   state: LogState,
   change: DatasetChange | Rewrite,
-  moves: readonly Move[],
+  moves: readonly SegmentMove[],
+  time: number,
 ): LogEntry {
   const isRewrite = !('columns' in change);
   const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
@@ -367,7 +369,7 @@ function entryOf(
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
     info: change.info,
-    time: Date.now(),
+    time,
   };
 }
 

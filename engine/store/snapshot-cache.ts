@@ -65,6 +65,11 @@ export class SnapshotCache {
     return earlier;
   }
 
+  /** The current version as last read; undefined if it was not read yet. */
+  latest(datasetId: number): LogState | undefined {
+    return this.#current.get(datasetId)?.state;
+  }
+
   /** Makes a version the current one. The version before stays cached for clients that page through it. */
   setCurrent(datasetId: number, fresh: LoadedVersion): void {
     const before = this.#current.get(datasetId);
@@ -86,6 +91,11 @@ export class SnapshotCache {
   /** Forgets a dataset that was dropped. */
   forget(datasetId: number): void {
     this.#current.delete(datasetId);
+    this.forgetEarlier(datasetId);
+  }
+
+  /** Forgets the earlier versions of a dataset, whose files may have been removed. */
+  forgetEarlier(datasetId: number): void {
     for (const key of this.#earlier.keys()) {
       if (key.startsWith(`${datasetId} `)) this.#earlier.delete(key);
     }

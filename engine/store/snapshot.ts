@@ -9,6 +9,7 @@ import type { DeletionVector } from './deletion-vector.js';
 import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
+import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
 
 /** A dataset's log, replayed up to a version. Immutable. */
 export interface LogState {
@@ -16,8 +17,10 @@ export interface LogState {
   readonly columns: Columns;
   /** The live segments, in insertion order. */
   readonly live: ReadonlyMap<string, Segment>;
-  /** The paths that any version has referenced: a sweep keeps them. */
-  readonly named: ReadonlySet<string>;
+  /** The segments that earlier versions need, by path, until a vacuum has removed them: a sweep keeps them. */
+  readonly removed: ReadonlyMap<string, RemovedFile>;
+  /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 before the first vacuum. */
+  readonly readableSince: number;
   /** Whether an entry has deleted rows, so that readers need deletion vectors. */
   readonly hasDeletions: boolean;
 }
@@ -27,7 +30,8 @@ export const nothing: LogState = {
   version: -1,
   columns: [],
   live: new Map(),
-  named: new Set(),
+  removed: new Map(),
+  readableSince: 0,
   hasDeletions: false,
 };
 
@@ -91,12 +95,13 @@ interface MutableState {
   version: number;
   columns: Columns;
   readonly live: Map<string, Segment>;
-  readonly named: Set<string>;
+  readonly removed: Map<string, RemovedFile>;
+  readableSince: number;
   hasDeletions: boolean;
 }
 
 function copyOf(state: LogState): MutableState {
-  return { ...state, live: new Map(state.live), named: new Set(state.named) };
+  return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
 }
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
@@ -112,20 +117,24 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   };
   for (const { path, deletion } of entry.remove) {
     checkKnown(path, deletion);
+    const { bytes } = state.live.get(path)!;
     state.live.delete(path);
+    state.removed.set(path, { bytes, removedAt: entry.time, isVacuumed: false });
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
     state.live.set(segment.path, dated(segment, entry.time));
   }
   for (const segment of entry.add) {
-    if (state.named.has(segment.path)) {
+    if (state.live.has(segment.path) || state.removed.has(segment.path)) {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
-    state.named.add(segment.path);
     state.live.set(segment.path, dated(segment, lastDeleted));
   }
   for (const segment of rest) state.live.set(segment.path, segment);
+  const vacuum = vacuumStepOf(entry.info);
+  const problem = vacuum && applyVacuum(state, vacuum);
+  if (problem !== undefined) throw damagedLogEntry(datasetId, entry.version, problem);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
   state.hasDeletions ||= entry.beginsDeletions;

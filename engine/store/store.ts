@@ -134,6 +134,26 @@ export interface HistoryEntry {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
+/** What a vacuum must keep besides the versions within the window. */
+export interface VacuumNeeds {
+  /** The versions that were the newest since this time, milliseconds since 1970, because tasks have run since then; undefined without tasks. */
+  readonly since: number | undefined;
+  /** Versions that tasks are going to read. */
+  readonly versions: readonly number[];
+}
+
+/** A file that a vacuum removes; `path` is relative to the dataset's folder. */
+export interface VacuumFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** The files that are to be removed, and the version of the log that names them. */
+export interface VacuumPlan {
+  readonly version: number;
+  readonly files: readonly VacuumFile[];
+}
+
 /** A problem that `verify` found. `path` is relative to the dataset's folder. */
 export interface Damage {
   readonly path: string;
@@ -155,7 +175,10 @@ export interface Swept {
 
 /** The segments of all datasets and the logs that reference them. */
 export interface Store {
-  /** The current version, or the given one. Errors: `not-found` if there is no such version, `damaged` if log or segments were altered. */
+  /**
+   * The current version, or the given one. Errors: `not-found` if there is no such version, `invalid` if a vacuum has removed its files, `damaged` if log or segments
+   * were altered.
+   */
   snapshot(datasetId: number, version?: number): Promise<Snapshot>;
   /**
    * Makes a change visible: gives its segments names in the dataset's folder, then writes one log entry, then removes their names in
@@ -177,6 +200,21 @@ export interface Store {
    * commit. A row is the same one wherever merges have moved it. Errors: `not-found`, `damaged`.
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
+  /**
+   * The version itself, unless a vacuum has removed its files: then the last version with the same records, because merges alone have followed.
+   * Whether that one can be read, `snapshot` tells.
+   */
+  readableVersion(datasetId: number, version: number): Promise<number>;
+  /** Whether files of earlier versions have been superfluous for so long that a vacuum is due. */
+  isVacuumDue(datasetId: number): Promise<boolean>;
+  /**
+   * Begins to remove the files that no version within the window needs, nor what `needs` says, nor a snapshot handed out within the last hour: a log entry names
+   * them, and the versions that had them cannot be read from then on. The caller removes them, and calls `endVacuum`. A vacuum that did not end
+   * is taken up again. Undefined if there is no such file.
+   */
+  beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
+  /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
+  endVacuum(datasetId: number): Promise<number | undefined>;
   /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

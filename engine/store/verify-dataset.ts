@@ -118,7 +118,7 @@ async function leftovers(
       .map((entry) => `${name}/${entry.name}`);
   const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
   const known = (name: string) =>
-    name === logFolder || name === schemaFolder || state.named.has(name);
+    name === logFolder || name === schemaFolder || state.live.has(name) || state.removed.has(name);
   return [
     ...top.filter((name) => !known(name)),
     ...(await below(logFolder)),

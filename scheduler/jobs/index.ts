@@ -5,6 +5,7 @@ import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
 import { tableJob } from './table/table.js';
+import { vacuumJob } from './vacuum/vacuum.js';
 import { verifyJob } from './verify/verify.js';
 
 /** All kinds of job. To add one, write its declaration and add it here. */
@@ -14,6 +15,7 @@ export const jobs = [
   snapshotJob,
   restoreJob,
   mergeJob,
+  vacuumJob,
   tableJob,
   verifyJob,
 ] as const;

@@ -31,7 +31,7 @@ export interface Verification {
 
 /**
  * Verifies the version of a dataset that the catalogue has: replays its log, reads every segment of the version, and compares the counts of
- * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed or removed.
+ * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed, and none is removed that a running task may read.
  */
 export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   kind: 'verify',
