@@ -20,6 +20,8 @@ interface ModelCommit {
   readonly id: number;
   readonly mode: 'append' | 'delete' | 'rollback';
   isRolledBack: boolean;
+  /** When it was made, by the clock of the store. */
+  readonly madeAt: number;
   /** The ids of the records after it. */
   readonly after: string[];
 }
@@ -32,6 +34,16 @@ export interface Happened {
   blocked: number;
   refused: number;
   merges: number;
+}
+
+/** A clock of the store that runs ahead, so that versions leave the window, and what has come of it. */
+export interface FastClock {
+  aheadMs: number;
+  readonly keepVersionsMs: number;
+  vacuums: number;
+  /** Number of versions that could not be read any more, and of deletions that could not be taken back. */
+  gone: number;
+  lost: number;
 }
 
 /** Nothing has happened yet. */
@@ -50,16 +62,18 @@ export async function randomVersions(
   seed: number,
   steps: number,
   happened: Happened,
+  clock?: FastClock,
 ): Promise<void> {
   const next = random(seed);
   const datasetId = await lab.newDataset();
-  const history = new History(lab, datasetId, next, happened);
+  const history = new History(lab, datasetId, next, happened, clock);
   for (let step = 0; step < steps; step++) {
     const what = next();
     if (what < 0.4) await history.append();
     else if (what < 0.65) await history.delete();
     else await history.rollBack();
     if (next() < 0.1) await lab.server.scheduler.compacted();
+    if (clock !== undefined && next() < 0.2) clock.aheadMs += next() * clock.keepVersionsMs;
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
@@ -70,6 +84,7 @@ export async function randomVersions(
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
+    else if (clock !== undefined && info['vacuum'] !== undefined) clock.vacuums++;
 }
 
 class History {
@@ -77,17 +92,41 @@ class History {
   readonly #datasetId: number;
   readonly #next: Random;
   readonly #happened: Happened;
+  readonly #clock: FastClock | undefined;
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
   #made = 0;
   /** A cursor, and the ids that its next page must have. */
-  #walk: { readonly cursor: string; readonly left: readonly string[] } | undefined;
+  #walk:
+    | { readonly cursor: string; readonly left: readonly string[]; readonly aheadMs: number }
+    | undefined;
 
-  constructor(lab: Lab, datasetId: number, next: Random, happened: Happened) {
+  constructor(
+    lab: Lab,
+    datasetId: number,
+    next: Random,
+    happened: Happened,
+    clock: FastClock | undefined,
+  ) {
+    this.#clock = clock;
     this.#lab = lab;
     this.#datasetId = datasetId;
     this.#next = next;
     this.#happened = happened;
+  }
+
+  get #now(): number {
+    return Date.now() + (this.#clock?.aheadMs ?? 0);
+  }
+
+  #isBeforeWindow({ madeAt }: ModelCommit): boolean {
+    return this.#clock !== undefined && madeAt <= this.#now - this.#clock.keepVersionsMs;
+  }
+
+  /** Whether the version of a commit, by its number, has left the window: another commit followed too long ago. */
+  #isOld(number: number): boolean {
+    const next = this.#commits[number + 1];
+    return next !== undefined && this.#isBeforeWindow(next);
   }
 
   get #live(): readonly ModelRecord[] {
@@ -130,26 +169,36 @@ class History {
     const added = this.#records.filter((one) => one.addedBy === number && !one.isGone);
     const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    const isBlocked = isRefused || inTheWay.size > 0;
+    // A merge may have left out what was deleted too long ago; then it is in nobody's way.
+    const old = [...inTheWay].filter((one) => this.#isBeforeWindow(this.#commits[one]!));
+    const mayBeFree = !isRefused && inTheWay.size > 0 && old.length === inTheWay.size;
+    const isBlocked = isRefused || (mayBeFree ? check.json['is_blocked'] : inTheWay.size > 0);
+    const isLost = String(check.json['detail']).includes('deleted so long ago');
+    if (!isRefused && isLost) {
+      expect([commit.mode, this.#isBeforeWindow(commit)]).toEqual(['delete', true]);
+      expect((await this.#lab.ann.post(path, {})).status).toBe(400);
+      this.#clock!.lost++;
+      return;
+    }
     expect([number, check.status, check.json['is_blocked']]).toEqual([number, 200, isBlocked]);
     const done = await this.#lab.ann.post(path, {});
     expect(done.status).toBe(isBlocked ? 400 : 201);
     if (isBlocked) {
       expect(done.json).toEqual(check.json);
       const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
-      if (!isRefused)
+      if (!isRefused && old.length === 0)
         expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => this.#commits[one]!.id)); // prettier-ignore
       this.#happened[isRefused ? 'refused' : 'blocked']++;
       return;
     }
     let changed = 0;
     for (const one of this.#records) {
-      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + 1];
+      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + (one.deletedBy === undefined ? 1 : 0)]; // prettier-ignore
       if (one.deletedBy === number) [one.deletedBy, changed] = [undefined, changed + 1];
     }
     expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changed, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
     commit.isRolledBack = true;
-    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, after: [] });
+    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, madeAt: this.#now, after: [] }); // prettier-ignore
     this.#happened.rollbacks++;
   }
 
@@ -177,14 +226,16 @@ class History {
   /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
   async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
     if (this.#walk !== undefined) {
-      const { results } = await this.#ask({ cursor: this.#walk.cursor, limit: 10_000 });
-      expect([where, results.map(({ _id }) => _id)]).toEqual([where, this.#walk.left]);
+      const mayBeGone = this.#clock !== undefined && this.#clock.aheadMs > this.#walk.aheadMs;
+      const page = await this.#askUnlessGone({ cursor: this.#walk.cursor, limit: 10_000 }, mayBeGone); // prettier-ignore
+      const ids = page?.results.map(({ _id }) => _id);
+      if (ids !== undefined) expect([where, ids]).toEqual([where, this.#walk.left]);
       this.#walk = undefined;
     }
     const first = this.#below(4) + 1;
     const { cursor } = await this.#ask({ cursor: true, limit: first });
     if (typeof cursor === 'string')
-      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id) };
+      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id), aheadMs: this.#clock?.aheadMs ?? 0 }; // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
@@ -217,22 +268,27 @@ class History {
 
   /** Compares each earlier version, as of its commit, with what the model had then. */
   async compareEarlier(where: string): Promise<void> {
-    for (const { id, after } of this.#commits) {
+    for (const [number, { id, after }] of this.#commits.entries()) {
       const body = { limit: 10_000, as_of: id };
-      const found = (await this.#results(body)).map(({ _id }) => _id);
-      expect([where, id, found]).toEqual([where, id, after]);
+      const found = await this.#askUnlessGone(body, this.#isOld(number));
+      const ids = found?.results.map(({ _id }) => _id);
+      if (ids !== undefined) expect([where, id, ids]).toEqual([where, id, after]);
     }
   }
 
   /** Compares what differs between pairs of versions, in both directions and on small pages, with what the model had in each. */
   async compareDifferences(where: string): Promise<void> {
-    const versions = [{ id: '2001-01-01', after: [] as string[] }, ...this.#commits];
-    for (const [i, { id }] of this.#commits.entries())
-      await this.#compareDifference(where, `to=${id}`, versions[i]!.after, versions[i + 1]!.after);
+    const commits = this.#commits.map(({ id, after }, i) => ({ id, after, isOld: this.#isOld(i) }));
+    const versions = [{ id: '2001-01-01', after: [] as string[], isOld: false }, ...commits];
+    for (const [i, b] of commits.entries()) {
+      const a = versions[i]!;
+      await this.#compareDifference(where, `to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+    }
     for (let pair = 0; pair < 20; pair++) {
       const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
-      await this.#compareDifference(where, `from=${a.id}&to=${b.id}`, a.after, b.after);
-      await this.#compareDifference(where, `from=${b.id}&to=${a.id}`, b.after, a.after);
+      const mayBeGone = a.isOld || b.isOld;
+      await this.#compareDifference(where, `from=${a.id}&to=${b.id}`, a.after, b.after, mayBeGone);
+      await this.#compareDifference(where, `from=${b.id}&to=${a.id}`, b.after, a.after, mayBeGone);
     }
   }
 
@@ -241,6 +297,7 @@ class History {
     query: string,
     before: readonly string[],
     after: readonly string[],
+    mayBeGone: boolean,
   ): Promise<void> {
     const removed = without(before, after).map((id) => ['removed', id]);
     const added = without(after, before).map((id) => ['added', id]);
@@ -250,6 +307,7 @@ class History {
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
       const { status, json } = await this.#lab.ann.get(path);
+      if (mayBeGone && isGone(json)) return;
       expect([where, query, status, json['counts']]).toEqual([where, query, 200, counts]);
       const page = json['results'] as { change: string; record: { _id: string } }[];
       found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
@@ -264,11 +322,21 @@ class History {
     const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
     const commits = answer.json['dataset_commits'] as { id: number }[];
     expect([answer.status, answer.json['status'], answer.json['error_message'], commits.length]).toEqual([201, 'completed', null, 1]); // prettier-ignore
-    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false, after: [] }) - 1;
+    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false, madeAt: this.#now, after: [] }) - 1; // prettier-ignore
   }
 
   async #results(body: object): Promise<Page['results']> {
     return (await this.#ask(body)).results;
+  }
+
+  /** A page; undefined if its version cannot be read any more, which `mayBeGone` allows. */
+  async #askUnlessGone(body: object, mayBeGone: boolean): Promise<Page | undefined> {
+    if (!mayBeGone) return this.#ask(body);
+    const answer = await this.#lab.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
+    if (isGone(answer.json)) this.#clock!.gone++;
+    else return this.#ask(body);
+    expect(answer.status).toBe(400);
+    return undefined;
   }
 
   async #ask(body: object): Promise<Page> {
@@ -277,6 +345,10 @@ class History {
     expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
     return answer.json as unknown as Page;
   }
+}
+
+function isGone(json: Readonly<Record<string, unknown>>): boolean {
+  return String(json['detail']).includes('cannot be read any more');
 }
 
 function without(ids: readonly string[], others: readonly string[]): readonly string[] {
