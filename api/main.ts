@@ -138,6 +138,10 @@ function stackOf(error: unknown): { readonly stack?: string } {
     : {};
 }
 
+// Instead of text on standard error.
+process.removeAllListeners('warning');
+process.on('warning', ({ name, message }) => stderrSink(logLine('warning', { name, message })));
+
 // After an uncaught exception the state is unknown: log it and exit; the supervisor restarts the process (threat W5).
 process.on('uncaughtException', (error) => {
   stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));

@@ -15,23 +15,19 @@ import {
   removeTree,
   syncFolder,
 } from '../core/files.js';
+import { Checkpoints } from './checkpoints.js';
 import { planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
+import { FolderRemovals } from './folder-removals.js';
 import { Integrity } from './integrity.js';
 import { linkSegments, movesOf, type SegmentMove } from './link-segments.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
-import {
-  applied,
-  nothing,
-  refuseChangedColumns,
-  replay,
-  sameColumns,
-  snapshotOf,
-  type LogState,
-} from './snapshot.js';
+import { nothing, type LogState } from './log-state.js';
+import { applied, refuseChangedColumns, replay, sameColumns, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
+  Checkpoint,
   DatasetChange,
   Damage,
   VersionDifference,
@@ -73,19 +69,18 @@ const dayMs = 24 * 3_600_000;
 
 class FileStore implements Store {
   readonly #folder: DataFolder;
-  readonly #dropAfterMs: number;
   readonly #keepVersionsMs: number;
   readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
   /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
-  /** By dataset: the timers that remove the folders of dropped and archived datasets. */
-  readonly #removals = new Map<number, NodeJS.Timeout>();
+  readonly #removals: FolderRemovals;
   /** By dataset: resolves when the last operation in the queue has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
   readonly #differences: DifferenceCache;
   readonly #vacuums: Vacuums;
+  readonly #checkpoints: Checkpoints;
 
   constructor(folder: DataFolder, options: StoreOptions) {
     const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now } = options;
@@ -102,7 +97,12 @@ class FileStore implements Store {
       now: this.#now,
       commit: (datasetId, change) => this.commit(datasetId, change, ''),
     });
-    this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
+    this.#checkpoints = new Checkpoints(folder, this.#snapshots);
+    this.#removals = new FolderRemovals({
+      folder,
+      dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
+      exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
+    });
     this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
   }
 
@@ -219,6 +219,17 @@ class FileStore implements Store {
     return this.#vacuums.end(datasetId);
   }
 
+  isCheckpointDue(datasetId: number): Promise<boolean> {
+    return this.#checkpoints.isDue(datasetId);
+  }
+
+  publishCheckpoint(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void> {
+    return this.#exclusively(datasetId, async () => {
+      await this.#refuseDropped(datasetId);
+      await this.#checkpoints.publish(datasetId, file, checkpoint);
+    });
+  }
+
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
     const last = await this.version(datasetId);
     let state = fromVersion > 0 ? await replay(this.#folder, datasetId, fromVersion - 1) : nothing;
@@ -264,35 +275,17 @@ class FileStore implements Store {
       if (this.#dropped.has(datasetId)) throw deletedMeanwhile(datasetId);
       const folder = this.#folder.dataset(datasetId);
       // What the archived dataset left has the same names and bytes.
-      clearTimeout(this.#removals.get(datasetId));
-      this.#removals.delete(datasetId);
+      this.#removals.cancel(datasetId);
       await removeTree(folder);
       await moveFile(this.#folder.checked(unpacked), folder);
       await syncFolder(this.#folder.datasets);
     });
   }
 
-  /** Removes a dataset's log at once, and its folder when queries that have begun no longer need it. */
   async #remove(datasetId: number): Promise<void> {
-    // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
-    const mark = this.#folder.path('datasets', String(datasetId), droppedLog);
-    await removeTree(mark); // left by an earlier archive
-    await moveFile(this.#folder.log(datasetId), mark);
-    await syncFolder(this.#folder.dataset(datasetId));
-    this.#snapshots.forget(datasetId);
-    this.#integrity.forget(datasetId);
-    this.#vacuums.forget(datasetId);
-    if (this.#dropAfterMs === 0) return removeTree(this.#folder.dataset(datasetId));
-    const timer = setTimeout(() => {
-      const remove = async (): Promise<void> => {
-        if (this.#removals.get(datasetId) !== timer) return; // restored meanwhile
-        this.#removals.delete(datasetId);
-        await removeTree(this.#folder.dataset(datasetId));
-      };
-      // The next sweep removes what a failure or a restart leaves.
-      void this.#exclusively(datasetId, remove).catch(() => undefined);
-    }, this.#dropAfterMs);
-    this.#removals.set(datasetId, timer.unref());
+    await this.#removals.remove(datasetId);
+    for (const part of [this.#snapshots, this.#integrity, this.#vacuums, this.#checkpoints])
+      part.forget(datasetId);
   }
 
   async datasets(): Promise<readonly number[]> {

@@ -1,7 +1,8 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { RecentMap } from '../core/recent-map.js';
-import { advance, replay, snapshotOf, type LogState } from './snapshot.js';
+import type { LogState } from './log-state.js';
+import { advance, replay, snapshotOf } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */

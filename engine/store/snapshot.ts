@@ -6,48 +6,54 @@ import { fileExists, fileStats, makeFolder } from '../core/files.js';
 import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
-import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
+import { readCheckpoint } from './checkpoint.js';
+import { damagedLogEntry, logContents, readEntry, type LogEntry } from './log.js';
+import { nothing, type LogState } from './log-state.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
 import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
 
-/** A dataset's log, replayed up to a version. Immutable. */
-export interface LogState {
-  readonly version: number;
-  readonly columns: Columns;
-  /** The live segments, in insertion order. */
-  readonly live: ReadonlyMap<string, Segment>;
-  /** The segments that earlier versions need, by path, until a vacuum has removed them: a sweep keeps them. */
-  readonly removed: ReadonlyMap<string, RemovedFile>;
-  /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 before the first vacuum. */
-  readonly readableSince: number;
-  /** Whether an entry has deleted rows, so that readers need deletion vectors. */
-  readonly hasDeletions: boolean;
-}
-
-/** The state before the first commit. */
-export const nothing: LogState = {
-  version: -1,
-  columns: [],
-  live: new Map(),
-  removed: new Map(),
-  readableSince: 0,
-  hasDeletions: false,
-};
-
-/** The state after all versions of the log, or after those up to `last`. */
+/**
+ * The state after all versions of the log, or after those up to `last`. The replay begins at the newest checkpoint that can be read, or, with
+ * `from`, at that state.
+ */
 export async function replay(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
+  from?: LogState,
 ): Promise<LogState> {
-  const state = copyOf(nothing);
-  for (const version of await logVersions(folder, datasetId)) {
+  const { versions, checkpoints } = await logContents(folder, datasetId);
+  const usable = checkpoints.filter((one) => one <= last && one < versions.length);
+  const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? nothing);
+  for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
     apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
   return state;
 }
+
+/** The state of the newest of these checkpoints that can be read; the log says the same as one that is damaged, and is read instead. */
+async function newestCheckpoint(
+  folder: DataFolder,
+  datasetId: number,
+  versions: readonly number[],
+): Promise<LogState | undefined> {
+  for (const version of versions.toReversed()) {
+    try {
+      return await readCheckpoint(folder, datasetId, version);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const text = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
+      if (!warned.has(text)) process.emitWarning(text, 'StrandlakeWarning');
+      warned.add(text);
+    }
+  }
+  return undefined;
+}
+
+/** What was warned of in this process, once each. */
+const warned = new Set<string>();
 
 /** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
 export async function advance(

@@ -134,6 +134,15 @@ export interface HistoryEntry {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
+/** A checkpoint of a dataset's log that has been written. */
+export interface Checkpoint {
+  readonly version: number;
+  /** Number of its actions, and of segments among them. */
+  readonly rows: number;
+  readonly segments: number;
+  readonly bytes: number;
+}
+
 /** What a vacuum must keep besides the versions within the window. */
 export interface VacuumNeeds {
   /** The versions that were the newest since this time, milliseconds since 1970, because tasks have run since then; undefined without tasks. */
@@ -215,6 +224,10 @@ export interface Store {
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
   endVacuum(datasetId: number): Promise<number | undefined>;
+  /** Whether so much was written to the log since its last checkpoint that another one is due. */
+  isCheckpointDue(datasetId: number): Promise<boolean>;
+  /** Links a checkpoint (`writeCheckpoint` of checkpoints.ts) into the log, names it in `_last_checkpoint`, and removes all earlier ones but one. */
+  publishCheckpoint(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void>;
   /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

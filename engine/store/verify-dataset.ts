@@ -1,9 +1,12 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { fileExists, identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
+import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
-import { replay, type LogState } from './snapshot.js';
+import { logContents } from './log.js';
+import { nothing, type LogState } from './log-state.js';
+import { replay } from './snapshot.js';
 import type { Damage, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
@@ -32,17 +35,40 @@ export async function verifyDataset(
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
+  damage.push(...(await checkpointProblems(folder, datasetId)));
   return damage;
 }
 
-/** The log replayed up to the version `last`, or what is wrong with it. */
+/** The checkpoints of a dataset that cannot be read, or that differ from the log. */
+export async function checkpointProblems(
+  folder: DataFolder,
+  datasetId: number,
+): Promise<readonly Damage[]> {
+  const found: Damage[] = [];
+  let before = nothing;
+  for (const version of (await logContents(folder, datasetId)).checkpoints) {
+    const report = (problem: string): void =>
+      void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
+    try {
+      const state = await readCheckpoint(folder, datasetId, version);
+      before = await replay(folder, datasetId, version, before);
+      if (stateChecksum(datasetId, state) !== stateChecksum(datasetId, before))
+        report('differs from the log');
+    } catch (error) {
+      report(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return found;
+}
+
+/** The log replayed up to the version `last`, without its checkpoints, or what is wrong with it. */
 export async function replayOrDamage(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
 ): Promise<LogState | Damage> {
   try {
-    return await replay(folder, datasetId, last);
+    return await replay(folder, datasetId, last, nothing);
   } catch (error) {
     return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
   }

@@ -1,6 +1,7 @@
 import type { Job } from './job.js';
 import { restoreJob } from './archive/restore.js';
 import { snapshotJob } from './archive/snapshot.js';
+import { checkpointJob } from './checkpoint/checkpoint.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
@@ -16,6 +17,7 @@ export const jobs = [
   restoreJob,
   mergeJob,
   vacuumJob,
+  checkpointJob,
   tableJob,
   verifyJob,
 ] as const;

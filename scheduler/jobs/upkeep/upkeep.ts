@@ -29,4 +29,11 @@ export const upkeep: readonly Upkeep[] = [
     repeats: false,
     isDue: (store, id) => store.isVacuumDue(id),
   },
+  {
+    kind: 'checkpoint',
+    description: 'Write a checkpoint of the log',
+    failure: 'no checkpoint of the log was written',
+    repeats: false,
+    isDue: (store, id) => store.isCheckpointDue(id),
+  },
 ];
