@@ -98,6 +98,8 @@ export interface ExportTable {
   delete(id: number): Promise<void>;
   /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
+  /** The newest export of the records of a commit that has yet to end, or whose file stays until after `until`. */
+  ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
   /** The versions of a dataset that exports are going to read which have yet to end. */
   openVersions(datasetId: number): Promise<readonly number[]>;
 }
@@ -158,10 +160,23 @@ export function exportTable(db: Database): ExportTable {
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
       });
     },
+    ofCommit: async (datasetId, commitId, until) => {
+      const row = await db.get(sql`SELECT ${exports.columns} FROM exports
+        WHERE dataset_id = ${datasetId} AND params = ${JSON.stringify({ commit_id: commitId })}
+          AND (${isOneOf(sql`status`, activeStatuses)}
+            OR (status = 'completed' AND filename IS NOT NULL AND expires_at > ${until}))
+        ORDER BY id DESC LIMIT 1`);
+      return row && exports.parse(row);
+    },
     openVersions: async (datasetId) => {
       const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
         WHERE dataset_id = ${datasetId} AND as_of IS NOT NULL AND ${isOneOf(sql`status`, activeStatuses)}`);
-      return rows.flatMap((row) => exports.parse(row).asOf?.version ?? []);
+      return rows.flatMap((row) => {
+        const { asOf, params } = exports.parse(row);
+        // The records of a commit are what differs from the version before.
+        const isOfCommit = params['commit_id'] !== undefined;
+        return asOf === null ? [] : isOfCommit ? [asOf.version - 1, asOf.version] : [asOf.version];
+      });
     },
     expired: async (now) => {
       const rows = await db.all(sql`SELECT ${exports.columns} FROM exports

@@ -30,6 +30,7 @@ import type {
   Checkpoint,
   DatasetChange,
   Damage,
+  DiskUse,
   VersionDifference,
   HistoryEntry,
   KnownVersion,
@@ -43,7 +44,7 @@ import type {
   VacuumPlan,
 } from './store.js';
 import { Vacuums } from './vacuum.js';
-import { droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { diskUseOf, droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -217,6 +218,10 @@ class FileStore implements Store {
 
   endVacuum(datasetId: number): Promise<number | undefined> {
     return this.#vacuums.end(datasetId);
+  }
+
+  async diskUse(datasetId: number): Promise<DiskUse> {
+    return diskUseOf(this.#folder, datasetId, (await this.#snapshots.current(datasetId)).state);
   }
 
   isCheckpointDue(datasetId: number): Promise<boolean> {

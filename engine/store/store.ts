@@ -143,6 +143,26 @@ export interface Checkpoint {
   readonly bytes: number;
 }
 
+/** A number of files, and their size together. */
+export interface FilesOnDisk {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a dataset takes on the disk. */
+export interface DiskUse {
+  readonly version: number;
+  /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 if all can. */
+  readonly readableSince: number;
+  /** The segments of the newest version. */
+  readonly live: FilesOnDisk;
+  /** The segments that only earlier versions need. */
+  readonly old: FilesOnDisk;
+  /** Of the log. */
+  readonly entries: FilesOnDisk;
+  readonly checkpoints: FilesOnDisk;
+}
+
 /** What a vacuum must keep besides the versions within the window. */
 export interface VacuumNeeds {
   /** The versions that were the newest since this time, milliseconds since 1970, because tasks have run since then; undefined without tasks. */
@@ -224,6 +244,8 @@ export interface Store {
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
   endVacuum(datasetId: number): Promise<number | undefined>;
+  /** What the files of a dataset take on the disk. */
+  diskUse(datasetId: number): Promise<DiskUse>;
   /** Whether so much was written to the log since its last checkpoint that another one is due. */
   isCheckpointDue(datasetId: number): Promise<boolean>;
   /** Links a checkpoint (`writeCheckpoint` of checkpoints.ts) into the log, names it in `_last_checkpoint`, and removes all earlier ones but one. */

@@ -1,13 +1,21 @@
 import { basename, join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { fileExists, identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
+import {
+  fileExists,
+  fileSize,
+  identityOf,
+  list,
+  modifiedAt,
+  quarantine,
+  removeTree,
+} from '../core/files.js';
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
 import { logContents } from './log.js';
 import { nothing, type LogState } from './log-state.js';
 import { replay } from './snapshot.js';
-import type { Damage, Swept } from './store.js';
+import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
@@ -150,4 +158,29 @@ async function leftovers(
     ...(await below(logFolder)),
     ...(await below(schemaFolder)),
   ];
+}
+
+/** What the files of a dataset take on the disk: the sizes of segments are those of the log, so that only its own files are looked at. */
+export async function diskUseOf(
+  folder: DataFolder,
+  datasetId: number,
+  { version, live, removed, readableSince }: LogState,
+): Promise<DiskUse> {
+  const [entries, checkpoints] = [[] as number[], [] as number[]];
+  for (const { name } of await list(folder.log(datasetId))) {
+    const bytes = fileSize(folder.path('datasets', String(datasetId), '_delta_log', name)) ?? 0;
+    (name.endsWith('.json') ? entries : checkpoints).push(bytes);
+  }
+  return {
+    version,
+    readableSince,
+    live: filesOf([...live.values()].map(({ bytes }) => bytes)),
+    old: filesOf([...removed.values()].map(({ bytes }) => bytes)),
+    entries: filesOf(entries),
+    checkpoints: filesOf(checkpoints),
+  };
+}
+
+function filesOf(sizes: readonly number[]): FilesOnDisk {
+  return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }

@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startLab } from '../api/lab.js';
 import { seed } from '../seed.js';
@@ -15,7 +17,25 @@ test(`versions within the window stay as they were while others are removed (STR
   expect(await differences(lab.server)).toEqual([]);
 });
 
-test('with a window of no days, only the newest version and those in use can be read', async () => {
+/** Compares what a dataset takes on the disk with the files in its folder. */
+async function expectDiskUse(id: number): Promise<void> {
+  const { ann, server } = lab;
+  const { status, json } = await ann.get(`/v2/datasets/${id}/disk_use`);
+  const folder = server.data.dataset(id);
+  const sizes = async (path: string, of: (name: string) => boolean) => {
+    const names = (await readdir(path)).filter(of);
+    return Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+  };
+  const shown = (list: readonly number[]) => ({ files: list.length, bytes: list.reduce((a, b) => a + b, 0) }); // prettier-ignore
+  const live = (await server.store.snapshot(id)).segments.map(({ path }) => path);
+  const segments = (isLive: boolean) => sizes(folder, (name) => name.endsWith('.parquet') && live.includes(name) === isLive); // prettier-ignore
+  const log = await sizes(server.data.log(id), (name) => name.endsWith('.json'));
+  const parts = { live: shown(await segments(true)), old_versions: shown(await segments(false)), log: shown(log), checkpoints: { files: 0, bytes: 0 } }; // prettier-ignore
+  const total = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0);
+  expect([status, json]).toEqual([200, { ...parts, version: log.length - 1, readable_since: expect.stringMatching(/^20/), total_bytes: total, archive_bytes: 0 }]); // prettier-ignore
+}
+
+test('a version past the window is a 400 that says since when versions can be read, unless it was just read', async () => {
   const { ann, server } = lab;
   const id = await lab.newDataset();
   for (let n = 0; n < 16; n++) await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] }); // prettier-ignore
@@ -50,6 +70,7 @@ test('with a window of no days, only the newest version and those in use can be 
   expect((await ann.post('/v2/dataset_exports', body)).status).toBe(400);
   const verified = await ann.post(`/v2/datasets/${id}/verify`);
   expect(verified.json).toMatchObject({ is_whole: true, records: 18 });
+  await expectDiskUse(id);
   // A rollback needs no removed file.
   expect((await ann.post(`/v2/dataset_commits/${first}/rollback`, {})).status).toBe(201);
   expect(await lab.total(id)).toBe(17);

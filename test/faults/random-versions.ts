@@ -81,6 +81,7 @@ export async function randomVersions(
   expect([seed, verified.json['is_whole'], verified.json['differences']]).toEqual([seed, true, []]);
   await history.compareDifferences(`STRANDLAKE_SEED=${seed}`);
   await history.compareExport(`STRANDLAKE_SEED=${seed}`);
+  await history.compareFiles(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
@@ -249,12 +250,24 @@ class History {
       const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
       const job = await ann.post('/v2/dataset_exports', body);
       await server.scheduler.wait(Number(job.json['task_id']));
-      const { url } = (await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`)).json;
-      const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
-      const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
-      const records = lines.map((line) => JSON.parse(line) as { readonly _id: string });
-      const ids = records.map(({ _id }) => _id);
-      expect([where, ids]).toEqual([where, wanted.map(({ id }) => id)]);
+      const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
+      expect([where, await idsIn(json)]).toEqual([where, wanted.map(({ id }) => id)]);
+    }
+  }
+
+  /** Compares the files of some commits with the records in which its version and the one before differ. */
+  async compareFiles(where: string): Promise<void> {
+    for (let i = 0; i < 12; i++) {
+      const number = this.#below(this.#commits.length);
+      const { id, mode, after } = this.#commits[number]!;
+      const before = this.#commits[number - 1]?.after ?? [];
+      const [removed, added] = [without(before, after), without(after, before)];
+      const wanted = { append: added, delete: removed, rollback: [...removed, ...added] }[mode];
+      const { status, json } = await this.#lab.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
+      const mayBeGone = this.#isOld(number) || (number > 0 && this.#isOld(number - 1));
+      if (mayBeGone && isGone(json)) continue;
+      expect([where, id, status]).toEqual([where, id, 200]);
+      expect([where, id, mode, await idsIn(json)]).toEqual([where, id, mode, wanted]);
     }
   }
 
@@ -345,6 +358,16 @@ class History {
     expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
     return answer.json as unknown as Page;
   }
+}
+
+/** The ids of the records in the file that a download names. */
+async function idsIn({ url }: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+  const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const { _id: id } = JSON.parse(line) as { readonly _id: string };
+    return id;
+  });
 }
 
 function isGone(json: Readonly<Record<string, unknown>>): boolean {

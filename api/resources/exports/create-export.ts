@@ -70,7 +70,9 @@ function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undef
   const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
   try {
     parseExportParams(params, fields);
-    return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+    // The key `commit_id` marks exports of commits (commit-file.ts); in a request it means nothing.
+    const kept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
+    return Object.fromEntries(Object.entries(params).filter(kept));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);
