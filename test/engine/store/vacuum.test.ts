@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openDataFolder, removeFile } from '../../../engine/core/files.js';
+import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Snapshot, Store, VacuumPlan } from '../../../engine/store/store.js';
 import { random } from '../../random.js';
@@ -163,4 +164,21 @@ test('schema files that no version in use has go, and come back with a version t
   await removeAll(id, plan);
   await store.endVacuum(id);
   expect((await readdir(folder.datasetFile(id, '_schema'))).length).toBe(1);
+});
+
+test('an archive after a vacuum has the files that are left, and the same dataset comes back', async () => {
+  const id = 5_000;
+  const store = open(0, 0);
+  const numbers = new Numbers(folder, store, id, random(11));
+  while (numbers.versions.length < 20) await numbers.change();
+  clock += 10;
+  const plan = (await store.beginVacuum(id, noNeeds))!;
+  await removeFile(folder.datasetFile(id, plan.files[0]!.path)); // the others are given up, too
+  const archive = join(root, 'archive.tar.zst');
+  const { version } = await writeArchive(folder, id, archive);
+  const unpacked = await unpackArchive(archive, id, join(root, 'unpacked'));
+  expect([unpacked.version, version]).toEqual([plan.version, plan.version]);
+  const live = (await store.snapshot(id)).segments.map(({ path }) => path);
+  const names = (await readdir(unpacked.folder)).filter((name) => name.endsWith('.parquet'));
+  expect(names.toSorted()).toEqual(live.toSorted());
 });
