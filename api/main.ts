@@ -48,7 +48,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const signingKey = await openSigningKey(data);
     const catalog = await openCatalog(data.catalog);
     closers.push(() => catalog.close());
-    const store = openStore(data);
+    const store = openStore(data, { keepVersionsMs: config.keepVersionsDays * 86_400_000 });
     const quarantine = await QueryQuarantine.open(data, connections);
     closers.push(async () => quarantine.close());
     const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
@@ -137,6 +137,10 @@ function stackOf(error: unknown): { readonly stack?: string } {
     ? { stack: error.stack }
     : {};
 }
+
+// Instead of text on standard error.
+process.removeAllListeners('warning');
+process.on('warning', ({ name, message }) => stderrSink(logLine('warning', { name, message })));
 
 // After an uncaught exception the state is unknown: log it and exit; the supervisor restarts the process (threat W5).
 process.on('uncaughtException', (error) => {

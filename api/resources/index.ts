@@ -27,6 +27,11 @@ import { CommitsController } from './commits/commits.controller.js';
 import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
+import {
+  DiskUseController,
+  diskUseOperations,
+  diskUseSchemas,
+} from './datasets/disk-use.controller.js';
 import { VerifyController, verifyOperations, verifySchemas } from './datasets/verify.controller.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
 import { exportResource, signedDownload } from './exports/export.js';
@@ -104,6 +109,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
   { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },
+  { controller: DiskUseController, operations: [diskUseOperations], schemas: diskUseSchemas },
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },

@@ -5,9 +5,9 @@ import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
 import type { Listed, Page } from './list-page.js';
-import { sql } from './sql.js';
+import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
-import type { TaskRow } from './task-row.js';
+import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
 export interface ExportRow extends JobRow {
@@ -98,6 +98,10 @@ export interface ExportTable {
   delete(id: number): Promise<void>;
   /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
+  /** The newest export of the records of a commit that has yet to end, or whose file stays until after `until`. */
+  ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
+  /** The versions of a dataset that exports are going to read which have yet to end. */
+  openVersions(datasetId: number): Promise<readonly number[]>;
 }
 
 /** Statements over exports. */
@@ -154,6 +158,24 @@ export function exportTable(db: Database): ExportTable {
       await db.atomic(async (tx) => {
         await tx.run(sql`DELETE FROM exports WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
+      });
+    },
+    ofCommit: async (datasetId, commitId, until) => {
+      const row = await db.get(sql`SELECT ${exports.columns} FROM exports
+        WHERE dataset_id = ${datasetId} AND params = ${JSON.stringify({ commit_id: commitId })}
+          AND (${isOneOf(sql`status`, activeStatuses)}
+            OR (status = 'completed' AND filename IS NOT NULL AND expires_at > ${until}))
+        ORDER BY id DESC LIMIT 1`);
+      return row && exports.parse(row);
+    },
+    openVersions: async (datasetId) => {
+      const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
+        WHERE dataset_id = ${datasetId} AND as_of IS NOT NULL AND ${isOneOf(sql`status`, activeStatuses)}`);
+      return rows.flatMap((row) => {
+        const { asOf, params } = exports.parse(row);
+        // The records of a commit are what differs from the version before.
+        const isOfCommit = params['commit_id'] !== undefined;
+        return asOf === null ? [] : isOfCommit ? [asOf.version - 1, asOf.version] : [asOf.version];
       });
     },
     expired: async (now) => {

@@ -57,6 +57,8 @@ export interface TaskTable {
   addBackground(task: BackgroundTask): Promise<TaskRow>;
   /** The task of a kind on an object that has yet to end. */
   openTask(kind: string, objectId: number): Promise<TaskRow | undefined>;
+  /** The tasks of all kinds that run now and read or change an object. */
+  runningOn(objectId: number): Promise<readonly TaskRow[]>;
   /** Removes all tasks of these kinds that have yet to end. */
   removeOpen(kinds: readonly string[]): Promise<void>;
   /** Shows how far the current attempt is; nothing happens if that attempt is over. */
@@ -191,6 +193,11 @@ export function taskTable(db: Database): TaskTable {
       const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks
         WHERE ${onObject(kind, objectId)} AND ${isOneOf(sql`status`, activeStatuses)}`);
       return row && tasks.parse(row);
+    },
+    runningOn: async (objectId) => {
+      const rows = await db.all(sql`SELECT ${tasks.columns} FROM tasks
+        WHERE status = 'running' AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`);
+      return rows.map((row) => tasks.parse(row));
     },
     removeOpen: async (kinds) => {
       await db.run(sql`DELETE FROM tasks

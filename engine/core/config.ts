@@ -33,6 +33,8 @@ export interface Config {
   readonly allowAddresses: readonly string[];
   /** Requests per minute, per token and per address; 0 switches the limit off. */
   readonly rateLimit: number;
+  /** How long earlier versions of datasets, and deleted records, are kept. */
+  readonly keepVersionsDays: number;
   readonly log: LogLevel;
 }
 
@@ -111,6 +113,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('rate-limit', '<number>', 'requests per minute of one token or address; 0: no limit'),
     ...byDefault(6000),
     parse: (text) => wholeNumber(text, 0, 1_000_000_000),
+  },
+  keepVersionsDays: {
+    ...named('keep-versions-days', '<number>', 'days for which earlier versions can be read'),
+    ...byDefault(7),
+    parse: (text) => wholeNumber(text, 0, 36_500),
   },
   log: {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),

@@ -70,6 +70,15 @@ export class DataFolder {
   logEntry(datasetId: number, version: number): string {
     return this.path('datasets', id(datasetId), '_delta_log', logEntryName(version));
   }
+  /** The state of a dataset's log after a version, from which a replay can begin. */
+  checkpoint(datasetId: number, version: number): string {
+    const name = logEntryName(version).replace('.json', '.checkpoint.parquet');
+    return this.path('datasets', id(datasetId), '_delta_log', name);
+  }
+  /** Names the newest checkpoint of a dataset for other readers. */
+  lastCheckpoint(datasetId: number): string {
+    return this.path('datasets', id(datasetId), '_delta_log', '_last_checkpoint');
+  }
   /** The file of an object. `revision` counts its uploads, so that a second upload does not overwrite the first. */
   object(objectId: number, revision: number): string {
     return this.path('objects', `${id(objectId)}-${id(revision)}`);

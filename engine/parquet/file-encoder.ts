@@ -210,14 +210,15 @@ export class ParquetEncoder {
     }
     try {
       if (node.column.type === 'group') {
-        inside = groupFrame(below, items);
+        // The entries of a map are no level of their own.
+        inside = node.column.isMap === true ? below : groupFrame(below, items);
         for (const [i, member] of node.members.entries()) {
           yield* this.#column(output, member, items.children[i]!, inside);
         }
       } else yield this.#leaf(output, node.leaf, items, below);
     } finally {
       // Also when the caller stops in the middle of a file.
-      if (inside !== undefined) releaseFrame(inside, below);
+      if (inside !== undefined && inside !== below) releaseFrame(inside, below);
       releaseFrame(below, frame);
     }
   }
@@ -225,6 +226,7 @@ export class ParquetEncoder {
   #leaf(output: ChunkOutput, index: number, data: Data, frame: Frame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
     const levels = parentLevels(frame, data);
+    if (leaf.maxDefinition === frame.depth) clamp(levels.definition, leaf.maxDefinition);
     const values = leafValues(leaf, data, levels);
     try {
       const chunk = writeChunk(output, leaf, levels, values, this.#rowsPerPage);
@@ -235,6 +237,12 @@ export class ParquetEncoder {
       releaseLevels(levels, frame);
     }
   }
+}
+
+/** Makes the definition levels those of a leaf that cannot be null, such as the key of a map. */
+function clamp(levels: Int32Array | undefined, most: number): void {
+  if (levels === undefined) return;
+  for (let slot = 0; slot < levels.length; slot++) if (levels[slot]! > most) levels[slot] = most;
 }
 
 function chunksOf(groups: readonly RowGroupMeta[]): readonly ChunkMeta[] {

@@ -2,7 +2,7 @@
 export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 5, byteArray: 6 };
 
 /** What a group or a leaf is beyond its physical type (parquet.thrift, `LogicalType`). */
-export type LogicalType = 'string' | 'timestamp' | 'list';
+export type LogicalType = 'string' | 'timestamp' | 'list' | 'map';
 
 /** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
 export type LeafType = keyof typeof scalars;
@@ -17,12 +17,14 @@ const scalars = {
   string: [physicalType.byteArray, 'string'],
 } as const satisfies Record<string, readonly [number, LogicalType?]>;
 
-/** A column of a file. All columns, list elements and members of groups may be null. */
+/** A column of a file. All columns, list elements and members of groups may be null, but for the keys of maps. */
 export interface ParquetColumn {
   readonly name: string;
   readonly type: LeafType | 'group';
   /** Whether the column is a list of `type`. */
   readonly isList: boolean;
+  /** Whether a list of groups with two members, `key` and `value`, is annotated as a map. */
+  readonly isMap?: boolean;
   /** The members of a group: at least one. */
   readonly children?: readonly ParquetColumn[];
 }
@@ -30,7 +32,7 @@ export interface ParquetColumn {
 /** An element of the flat schema that the footer holds: the tree, walked depth first. */
 export interface SchemaElement {
   readonly name: string;
-  readonly repetition: 'optional' | 'repeated';
+  readonly repetition: 'required' | 'optional' | 'repeated';
   /** Leaves only: one of `physicalType`. */
   readonly physical?: number;
   /** Groups only: number of direct children. */
@@ -107,6 +109,7 @@ function addColumn(
   const definition = above.definition + 1;
   const { repetition } = above;
   const isInList = repetition > 0;
+  if (column.isMap === true) return addMap(schema, column, path, above);
   if (column.isList) {
     elements.push({ name, repetition: 'optional', children: 1, logical: 'list' });
     elements.push({ name: 'list', repetition: 'repeated', children: 1 });
@@ -130,4 +133,25 @@ function addColumn(
   elements.push({ name, repetition: 'optional', physical, ...(logical && { logical }) });
   leaves.push({ column, path, physical, maxDefinition: definition, maxRepetition: repetition });
   return { column, path, leaf, members: [], isInList };
+}
+
+/** Appends the elements and leaves of a map: a list whose entries are never null, with a key in each (LogicalTypes.md, "Maps"). */
+function addMap(
+  schema: GrowingSchema,
+  column: ParquetColumn,
+  path: readonly string[],
+  { definition, repetition }: ParentLevels,
+): SchemaNode {
+  const [key, value] = column.children ?? [];
+  if (key === undefined || value === undefined || key.type === 'group' || !column.isList)
+    throw new RangeError(`map ${path.join('.')} needs a key and a value`);
+  const leaf = schema.leaves.length;
+  schema.elements.push({ name: column.name, repetition: 'optional', children: 1, logical: 'map' });
+  schema.elements.push({ name: 'key_value', repetition: 'repeated', children: 2 });
+  const below = { path: [...path, 'key_value'], definition: definition + 2, repetition: repetition + 1 }; // prettier-ignore
+  const keyNode = addColumn(schema, key, key.name, below);
+  schema.elements.push({ ...schema.elements.pop()!, repetition: 'required' });
+  schema.leaves.push({ ...schema.leaves.pop()!, maxDefinition: below.definition });
+  const valueNode = addColumn(schema, value, value.name, below);
+  return { column, path, leaf, members: [keyNode, valueNode], isInList: repetition > 0 };
 }

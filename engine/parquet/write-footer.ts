@@ -18,7 +18,7 @@ export const magic = Buffer.from('PAR1');
 
 /** `FileMetaData.version`: 2, because of the delta and RLE_DICTIONARY encodings. */
 const formatVersion = 2;
-const repetition = { optional: 1, repeated: 2 } as const;
+const repetition = { required: 0, optional: 1, repeated: 2 } as const;
 
 /**
  * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the
@@ -80,6 +80,7 @@ const annotations: Readonly<
 > = {
   string: { converted: 0, logical: 1 },
   list: { converted: 3, logical: 3 },
+  map: { converted: 1, logical: 2 },
   timestamp: {
     converted: 10, // TIMESTAMP_MICROS
     logical: 8,

@@ -12,12 +12,13 @@ import { fileStats, list, makeFolder, openFile, syncFolder } from '../core/files
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { logVersions, readEntry } from './log.js';
+import { replay } from './snapshot.js';
 import type { Segment } from './store.js';
 import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
  * The archive of a dataset: a tar file, compressed with zstd, of its log, its `_schema` and every segment that a version of the log names,
- * with its history therefore; unpacked it is a Delta table. The last entry, `manifest.json`, has the size and the SHA-256 of all others.
+ * unless a vacuum has removed it, with its history therefore; unpacked it is a Delta table. The last entry, `manifest.json`, has the size and the SHA-256 of all others.
  */
 
 /** A file of an archive, as its manifest has it. */
@@ -190,7 +191,7 @@ export async function unpackArchive(
   return { ...summary, folder };
 }
 
-/** The log, the schema files and the segments of all versions. */
+/** The log, the schema files and the segments of all versions, but for those that a vacuum has removed. */
 async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedFiles> {
   const files = new Map<string, { readonly bytes: number; readonly checksum: string } | null>();
   const segments: Segment[] = [];
@@ -204,7 +205,10 @@ async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedF
   }
   for (const { name } of await list(folder.datasetFile(datasetId, '_schema')))
     if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
-  for (const { path, bytes, checksum } of segments) files.set(path, { bytes, checksum });
+  const { live, removed } = await replay(folder, datasetId);
+  for (const { path, bytes, checksum } of segments)
+    if (live.has(path) || removed.get(path)?.isVacuumed === false)
+      files.set(path, { bytes, checksum });
   return { version: versions.length - 1, files };
 }
 

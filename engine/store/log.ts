@@ -10,6 +10,7 @@ import { columnsOfDelta, deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, leafStatsOf } from './delta-stats.js';
 import type { LeafStats, Segment } from './store.js';
+import { vacuumStepOf } from './vacuum-entry.js';
 
 /*
  * The log of a dataset: `_delta_log` of a Delta table, one file of JSON lines per version (Delta protocol, "Actions"; minReaderVersion 1,
@@ -50,22 +51,39 @@ const maxEntryBytes = 512 << 20;
 /** Nesting of JSON: a schema takes two levels for each level of an object. */
 const maxDepth = 1_000;
 const entryPattern = /^(\d{20})\.json$/;
+const checkpointPattern = /^(\d{20})\.checkpoint\.parquet$/;
 
 /** The versions in a dataset's log, ascending; a gap is `damaged`. */
 export async function logVersions(
   folder: DataFolder,
   datasetId: number,
 ): Promise<readonly number[]> {
+  return (await logContents(folder, datasetId)).versions;
+}
+
+/** The files of a dataset's log. */
+interface LogContents {
+  /** Ascending. */
+  readonly versions: readonly number[];
+  /** The versions that have a checkpoint, ascending. */
+  readonly checkpoints: readonly number[];
+}
+
+/** The versions in a dataset's log, and its checkpoints; a gap between versions is `damaged`. */
+export async function logContents(folder: DataFolder, datasetId: number): Promise<LogContents> {
   const versions: number[] = [];
+  const checkpoints: number[] = [];
   for (const entry of await list(folder.log(datasetId))) {
     const match = entryPattern.exec(entry.name);
+    const checkpoint = checkpointPattern.exec(entry.name);
+    if (checkpoint !== null) checkpoints.push(Number(checkpoint[1]));
     if (match === null) continue;
     if (Number(match[1]) !== versions.length) {
       throw damagedLogEntry(datasetId, versions.length, `is missing, but ${entry.name} exists`);
     }
     versions.push(versions.length);
   }
-  return versions;
+  return { versions, checkpoints };
 }
 
 /**
@@ -112,37 +130,15 @@ function encodeEntry(
   if (version === 0) actions.push({ protocol: plainProtocol });
   if (entry.beginsDeletions) actions.push({ protocol: deletionProtocol });
   if (entry.columns !== undefined || entry.beginsDeletions) {
-    actions.push({
-      metaData: {
-        id: tableId(datasetId),
-        name: `dataset ${datasetId}`,
-        format: { provider: 'parquet', options: {} },
-        schemaString: deltaSchema(columns),
-        partitionColumns: [],
-        configuration: hasDeletions ? { 'delta.enableDeletionVectors': 'true' } : {},
-        createdTime: time,
-      },
-    });
+    const metaData = metaDataOf(datasetId, columns, hasDeletions);
+    actions.push({ metaData: { ...metaData, createdTime: time } });
   }
   const remove = (path: string, deletion: DeletionVector | undefined): void => {
     const vector = deletion && { deletionVector: descriptorOf(deletion) };
     actions.push({ remove: { path, deletionTimestamp: time, dataChange, ...vector } });
   };
-  const add = (segment: Segment): void => {
-    const vector = segment.deletion && { deletionVector: descriptorOf(segment.deletion) };
-    actions.push({
-      add: {
-        path: segment.path,
-        partitionValues: {},
-        size: segment.bytes,
-        modificationTime: time,
-        dataChange,
-        stats: deltaStats(segment),
-        tags: tagsOf(segment, columns),
-        ...vector,
-      },
-    });
-  };
+  const add = (segment: Segment): void =>
+    void actions.push({ add: { ...addOf(segment, columns, time), dataChange } });
   for (const { path, deletion } of entry.remove) remove(path, deletion);
   for (const { segment, before } of entry.update) {
     remove(segment.path, before);
@@ -152,12 +148,57 @@ function encodeEntry(
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
-    operation: entry.isRewrite ? 'OPTIMIZE' : 'WRITE',
+    operation: operationOf(entry),
     operationParameters: {},
     engineInfo: 'strandlake',
     strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
   };
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
+}
+
+/** The operation of `commitInfo`, by the names that Delta Lake gives them. */
+function operationOf({ isRewrite, info }: LogEntry): string {
+  const vacuum = vacuumStepOf(info);
+  if (vacuum !== undefined) return vacuum.step === 'start' ? 'VACUUM START' : 'VACUUM END';
+  return isRewrite ? 'OPTIMIZE' : 'WRITE';
+}
+
+/** The `metaData` of a dataset, but for the time. */
+export function metaDataOf(
+  datasetId: number,
+  columns: Columns,
+  hasDeletions: boolean,
+): Readonly<Record<string, unknown>> {
+  return {
+    id: tableId(datasetId),
+    name: `dataset ${datasetId}`,
+    format: { provider: 'parquet', options: {} },
+    schemaString: deltaSchema(columns),
+    partitionColumns: [],
+    configuration: hasDeletions ? { 'delta.enableDeletionVectors': 'true' } : {},
+  };
+}
+
+/** The `add` action of a segment, but for `dataChange`; `columns` are those of the dataset. */
+export function addOf(
+  segment: Segment,
+  columns: Columns,
+  time: number,
+): Readonly<Record<string, unknown>> & { readonly tags: Readonly<Record<string, string>> } {
+  return {
+    path: segment.path,
+    partitionValues: {},
+    size: segment.bytes,
+    modificationTime: time,
+    stats: deltaStats(segment),
+    tags: tagsOf(segment, columns),
+    ...(segment.deletion && { deletionVector: descriptorOf(segment.deletion) }),
+  };
+}
+
+/** The protocol of a table, with or without deleted rows. */
+export function protocolOf(hasDeletions: boolean): object {
+  return hasDeletions ? deletionProtocol : plainProtocol;
 }
 
 const plainProtocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -199,7 +240,8 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
 
-type LogAction = Readonly<Record<string, unknown>>;
+/** The content of an action of Delta. */
+export type LogAction = Readonly<Record<string, unknown>>;
 
 function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogEntry {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -293,7 +335,8 @@ function beginsDeletions(protocol: LogAction): boolean {
   throw new Error(`needs another protocol than this server supports: ${stringifyJson(protocol)}`);
 }
 
-function segmentOf(add: LogAction, columns: Columns): Segment {
+/** The segment that an `add` action describes; `columns` are those of the dataset. */
+export function segmentOf(add: LogAction, columns: Columns): Segment {
   const tags = add['tags'] as Record<string, string>;
   const own = tags['strandlake.columns'];
   const segmentColumns = own === undefined ? columns : columnsOfDelta(own);

@@ -1,54 +1,51 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { UncertainPublish } from '../core/atomic-files.js';
 import { budgets } from '../core/budgets.js';
-import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
+import { settings } from '../core/config.js';
 import { damaged } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
   identitiesBelow,
-  linkFile,
   list,
-  makeFolder,
   moveFile,
   removeFile,
   removeTree,
   syncFolder,
 } from '../core/files.js';
+import { Checkpoints } from './checkpoints.js';
 import { planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
+import { FolderRemovals } from './folder-removals.js';
 import { Integrity } from './integrity.js';
+import { linkSegments, movesOf, type SegmentMove } from './link-segments.js';
 import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
 import { storesRowIds } from './row-ids.js';
 import { rollbackOf } from './rollback.js';
-import {
-  applied,
-  nothing,
-  refuseChangedColumns,
-  replay,
-  sameColumns,
-  snapshotOf,
-  type LogState,
-} from './snapshot.js';
+import { nothing, type LogState } from './log-state.js';
+import { applied, refuseChangedColumns, replay, sameColumns, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
+  Checkpoint,
   DatasetChange,
   Damage,
+  DiskUse,
   VersionDifference,
   HistoryEntry,
   KnownVersion,
   Mergeable,
   Rewrite,
   Rollback,
-  Segment,
   Snapshot,
   Store,
   Swept,
+  VacuumNeeds,
+  VacuumPlan,
 } from './store.js';
-import { droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { Vacuums } from './vacuum.js';
+import { diskUseOf, droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -56,45 +53,64 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
 }
 
 /** Overrides for tests. */
-interface StoreOptions {
+export interface StoreOptions {
   /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
   /** Interval between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
-  /** How long deleted rows are kept for rollbacks. */
-  readonly keepDeletedMs?: number;
+  /** How long a version, and a deleted row, is kept after it was the newest. */
+  readonly keepVersionsMs?: number;
+  /** How long a version is kept after it was last asked for. */
+  readonly pinMs?: number;
+  readonly now?: () => number;
 }
 
 /** Between two checks, a file that somebody overwrites in place goes unnoticed. */
 const defaultCheckMs = 1_000;
-/** Seven days. */
-const defaultKeepDeletedMs = 7 * 24 * 3_600_000;
+const dayMs = 24 * 3_600_000;
 
 class FileStore implements Store {
   readonly #folder: DataFolder;
-  readonly #dropAfterMs: number;
-  readonly #keepDeletedMs: number;
+  readonly #keepVersionsMs: number;
+  readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
   /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
-  /** By dataset: the timers that remove the folders of dropped and archived datasets. */
-  readonly #removals = new Map<number, NodeJS.Timeout>();
+  readonly #removals: FolderRemovals;
   /** By dataset: resolves when the last operation in the queue has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
   readonly #differences: DifferenceCache;
+  readonly #vacuums: Vacuums;
+  readonly #checkpoints: Checkpoints;
 
-  constructor(folder: DataFolder, { dropAfterMs, checkEveryMs, keepDeletedMs }: StoreOptions) {
+  constructor(folder: DataFolder, options: StoreOptions) {
+    const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now } = options;
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder);
     this.#differences = new DifferenceCache(folder);
-    this.#keepDeletedMs = keepDeletedMs ?? defaultKeepDeletedMs;
-    this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
+    this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
+    this.#now = now ?? Date.now;
+    this.#vacuums = new Vacuums({
+      folder,
+      snapshots: this.#snapshots,
+      keepMs: this.#keepVersionsMs,
+      pinMs,
+      now: this.#now,
+      commit: (datasetId, change) => this.commit(datasetId, change, ''),
+    });
+    this.#checkpoints = new Checkpoints(folder, this.#snapshots);
+    this.#removals = new FolderRemovals({
+      folder,
+      dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
+      exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
+    });
     this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
     const snapshot = await this.#snapshots.version(datasetId, version);
+    this.#vacuums.pin(snapshot);
     await this.#integrity.check(snapshot);
     return snapshot;
   }
@@ -105,7 +121,7 @@ class FileStore implements Store {
 
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
-    const dropBefore = Date.now() - this.#keepDeletedMs;
+    const dropBefore = this.#now() - this.#keepVersionsMs;
     const next = planMerge(segments, isQuiet, dropBefore);
     const dropsDeleted = next?.every(({ deletedAt = 0 }) => deletedAt < dropBefore) === true;
     return next && { segments: next, columns, dropsDeleted };
@@ -129,12 +145,12 @@ class FileStore implements Store {
       let { state } = await this.#snapshots.current(datasetId);
       refuseConflict(datasetId, state, change);
       await this.#refuseDropped(datasetId);
-      const moves = this.#movesOf(datasetId, change.add, scratchFolder);
+      const moves = movesOf(this.#folder, datasetId, change.add, scratchFolder);
       try {
-        await this.#linkIn(datasetId, moves);
+        await linkSegments(this.#folder, datasetId, moves);
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
-          const entry = entryOf(state, change, moves);
+          const entry = entryOf(state, change, moves, this.#now());
           const after = applied(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the entry: once that is written, the commit has happened.
           const fresh = {
@@ -189,29 +205,35 @@ class FileStore implements Store {
     }
   }
 
-  /** The target of each segment: a name in the dataset's folder that no other commit can choose. */
-  #movesOf(
-    datasetId: number,
-    segments: readonly Segment[],
-    scratchFolder: string,
-  ): readonly Move[] {
-    const batch = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-    return segments.map((segment, i): Move => {
-      const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
-      return {
-        segment: { ...segment, path },
-        from: this.#folder.checked(join(scratchFolder, segment.path)),
-        to: this.#folder.datasetFile(datasetId, path),
-      };
-    });
+  async isVacuumDue(datasetId: number): Promise<boolean> {
+    return this.#vacuums.isDue((await this.#snapshots.current(datasetId)).state);
   }
 
-  /** The names in the scratch folder stay until the entry is written: they prove that the commit did not complete. */
-  async #linkIn(datasetId: number, moves: readonly Move[]): Promise<void> {
-    await makeFolder(this.#folder.log(datasetId));
-    for (const move of moves) await linkFile(move.from, move.to);
-    await syncFolder(this.#folder.dataset(datasetId));
-    crashpoint('segment.renamed');
+  readableVersion(datasetId: number, version: number): Promise<number> {
+    return this.#vacuums.readable(datasetId, version);
+  }
+
+  beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
+    return this.#vacuums.begin(datasetId, needs);
+  }
+
+  endVacuum(datasetId: number): Promise<number | undefined> {
+    return this.#vacuums.end(datasetId);
+  }
+
+  async diskUse(datasetId: number): Promise<DiskUse> {
+    return diskUseOf(this.#folder, datasetId, (await this.#snapshots.current(datasetId)).state);
+  }
+
+  isCheckpointDue(datasetId: number): Promise<boolean> {
+    return this.#checkpoints.isDue(datasetId);
+  }
+
+  publishCheckpoint(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void> {
+    return this.#exclusively(datasetId, async () => {
+      await this.#refuseDropped(datasetId);
+      await this.#checkpoints.publish(datasetId, file, checkpoint);
+    });
   }
 
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
@@ -259,34 +281,17 @@ class FileStore implements Store {
       if (this.#dropped.has(datasetId)) throw deletedMeanwhile(datasetId);
       const folder = this.#folder.dataset(datasetId);
       // What the archived dataset left has the same names and bytes.
-      clearTimeout(this.#removals.get(datasetId));
-      this.#removals.delete(datasetId);
+      this.#removals.cancel(datasetId);
       await removeTree(folder);
       await moveFile(this.#folder.checked(unpacked), folder);
       await syncFolder(this.#folder.datasets);
     });
   }
 
-  /** Removes a dataset's log at once, and its folder when queries that have begun no longer need it. */
   async #remove(datasetId: number): Promise<void> {
-    // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
-    const mark = this.#folder.path('datasets', String(datasetId), droppedLog);
-    await removeTree(mark); // left by an earlier archive
-    await moveFile(this.#folder.log(datasetId), mark);
-    await syncFolder(this.#folder.dataset(datasetId));
-    this.#snapshots.forget(datasetId);
-    this.#integrity.forget(datasetId);
-    if (this.#dropAfterMs === 0) return removeTree(this.#folder.dataset(datasetId));
-    const timer = setTimeout(() => {
-      const remove = async (): Promise<void> => {
-        if (this.#removals.get(datasetId) !== timer) return; // restored meanwhile
-        this.#removals.delete(datasetId);
-        await removeTree(this.#folder.dataset(datasetId));
-      };
-      // The next sweep removes what a failure or a restart leaves.
-      void this.#exclusively(datasetId, remove).catch(() => undefined);
-    }, this.#dropAfterMs);
-    this.#removals.set(datasetId, timer.unref());
+    await this.#removals.remove(datasetId);
+    for (const part of [this.#snapshots, this.#integrity, this.#vacuums, this.#checkpoints])
+      part.forget(datasetId);
   }
 
   async datasets(): Promise<readonly number[]> {
@@ -342,16 +347,11 @@ function deletedMeanwhile(datasetId: number): AppError {
   return new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
 }
 
-interface Move {
-  readonly segment: Segment;
-  readonly from: string;
-  readonly to: string;
-}
-
 function entryOf(
   state: LogState,
   change: DatasetChange | Rewrite,
-  moves: readonly Move[],
+  moves: readonly SegmentMove[],
+  time: number,
 ): LogEntry {
   const isRewrite = !('columns' in change);
   const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
@@ -375,7 +375,7 @@ function entryOf(
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
     info: change.info,
-    time: Date.now(),
+    time,
   };
 }
 

@@ -4,7 +4,8 @@ import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { readEntry, type LogEntry } from './log.js';
 import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
-import { applied, replay, type LogState } from './snapshot.js';
+import type { LogState } from './log-state.js';
+import { applied, replay } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**

@@ -1,7 +1,8 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { RecentMap } from '../core/recent-map.js';
-import { advance, replay, snapshotOf, type LogState } from './snapshot.js';
+import type { LogState } from './log-state.js';
+import { advance, replay, snapshotOf } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */
@@ -65,6 +66,11 @@ export class SnapshotCache {
     return earlier;
   }
 
+  /** The current version as last read; undefined if it was not read yet. */
+  latest(datasetId: number): LogState | undefined {
+    return this.#current.get(datasetId)?.state;
+  }
+
   /** Makes a version the current one. The version before stays cached for clients that page through it. */
   setCurrent(datasetId: number, fresh: LoadedVersion): void {
     const before = this.#current.get(datasetId);
@@ -86,6 +92,11 @@ export class SnapshotCache {
   /** Forgets a dataset that was dropped. */
   forget(datasetId: number): void {
     this.#current.delete(datasetId);
+    this.forgetEarlier(datasetId);
+  }
+
+  /** Forgets the earlier versions of a dataset, whose files may have been removed. */
+  forgetEarlier(datasetId: number): void {
     for (const key of this.#earlier.keys()) {
       if (key.startsWith(`${datasetId} `)) this.#earlier.delete(key);
     }

@@ -6,48 +6,55 @@ import { fileExists, fileStats, makeFolder } from '../core/files.js';
 import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
-import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
+import { readCheckpoint } from './checkpoint.js';
+import { damagedLogEntry, logContents, readEntry, type LogEntry } from './log.js';
+import { nothing, type LogState } from './log-state.js';
 import { areInterleaved, nextRowId, storesRowIds } from './row-ids.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
+import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
 
-/** A dataset's log, replayed up to a version. Immutable. */
-export interface LogState {
-  readonly version: number;
-  readonly columns: Columns;
-  /** The live segments, in insertion order. */
-  readonly live: ReadonlyMap<string, Segment>;
-  /** The paths that any version has referenced: a sweep keeps them. */
-  readonly named: ReadonlySet<string>;
-  /** Whether an entry has deleted rows, so that readers need deletion vectors. */
-  readonly hasDeletions: boolean;
-  /** Greater than all row ids (row-ids.ts). */
-  readonly nextRowId: number;
-}
-
-/** The state before the first commit. */
-export const nothing: LogState = {
-  version: -1,
-  columns: [],
-  live: new Map(),
-  named: new Set(),
-  hasDeletions: false,
-  nextRowId: 0,
-};
-
-/** The state after all versions of the log, or after those up to `last`. */
+/**
+ * The state after all versions of the log, or after those up to `last`. The replay begins at the newest checkpoint that can be read, or, with
+ * `from`, at that state.
+ */
 export async function replay(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
+  from?: LogState,
 ): Promise<LogState> {
-  const state = copyOf(nothing);
-  for (const version of await logVersions(folder, datasetId)) {
+  const { versions, checkpoints } = await logContents(folder, datasetId);
+  const usable = checkpoints.filter((one) => one <= last && one < versions.length);
+  const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? nothing);
+  for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
     apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
   return state;
 }
+
+/** The state of the newest of these checkpoints that can be read; the log says the same as one that is damaged, and is read instead. */
+async function newestCheckpoint(
+  folder: DataFolder,
+  datasetId: number,
+  versions: readonly number[],
+): Promise<LogState | undefined> {
+  for (const version of versions.toReversed()) {
+    try {
+      return await readCheckpoint(folder, datasetId, version);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const text = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
+      if (!warned.has(text)) process.emitWarning(text, 'StrandlakeWarning');
+      warned.add(text);
+    }
+  }
+  return undefined;
+}
+
+/** What was warned of in this process, once each. */
+const warned = new Set<string>();
 
 /** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
 export async function advance(
@@ -95,13 +102,14 @@ interface MutableState {
   version: number;
   columns: Columns;
   readonly live: Map<string, Segment>;
-  readonly named: Set<string>;
+  readonly removed: Map<string, RemovedFile>;
+  readableSince: number;
   hasDeletions: boolean;
   nextRowId: number;
 }
 
 function copyOf(state: LogState): MutableState {
-  return { ...state, live: new Map(state.live), named: new Set(state.named) };
+  return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
 }
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
@@ -119,22 +127,26 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   const moved = entry.isRewrite && first ? state.live.get(first.path)?.baseRowId : undefined;
   for (const { path, deletion } of entry.remove) {
     checkKnown(path, deletion);
+    const { bytes } = state.live.get(path)!;
     state.live.delete(path);
+    state.removed.set(path, { bytes, removedAt: entry.time, isVacuumed: false });
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
     state.live.set(segment.path, dated(segment, entry.time));
   }
   for (const segment of entry.add) {
-    if (state.named.has(segment.path)) {
+    if (state.live.has(segment.path) || state.removed.has(segment.path)) {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
-    state.named.add(segment.path);
     const placed = withRowIds(dated(segment, lastDeleted), moved ?? state.nextRowId);
     state.live.set(segment.path, placed);
     state.nextRowId = Math.max(state.nextRowId, nextRowId([placed]));
   }
   for (const segment of rest) state.live.set(segment.path, segment);
+  const vacuum = vacuumStepOf(entry.info);
+  const problem = vacuum && applyVacuum(state, vacuum);
+  if (problem !== undefined) throw damagedLogEntry(datasetId, entry.version, problem);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
   state.hasDeletions ||= entry.beginsDeletions;

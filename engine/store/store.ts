@@ -143,6 +143,55 @@ export interface HistoryEntry {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
+/** A checkpoint of a dataset's log that has been written. */
+export interface Checkpoint {
+  readonly version: number;
+  /** Number of its actions, and of segments among them. */
+  readonly rows: number;
+  readonly segments: number;
+  readonly bytes: number;
+}
+
+/** A number of files, and their size together. */
+export interface FilesOnDisk {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a dataset takes on the disk. */
+export interface DiskUse {
+  readonly version: number;
+  /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 if all can. */
+  readonly readableSince: number;
+  /** The segments of the newest version. */
+  readonly live: FilesOnDisk;
+  /** The segments that only earlier versions need. */
+  readonly old: FilesOnDisk;
+  /** Of the log. */
+  readonly entries: FilesOnDisk;
+  readonly checkpoints: FilesOnDisk;
+}
+
+/** What a vacuum must keep besides the versions within the window. */
+export interface VacuumNeeds {
+  /** The versions that were the newest since this time, milliseconds since 1970, because tasks have run since then; undefined without tasks. */
+  readonly since: number | undefined;
+  /** Versions that tasks are going to read. */
+  readonly versions: readonly number[];
+}
+
+/** A file that a vacuum removes; `path` is relative to the dataset's folder. */
+export interface VacuumFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** The files that are to be removed, and the version of the log that names them. */
+export interface VacuumPlan {
+  readonly version: number;
+  readonly files: readonly VacuumFile[];
+}
+
 /** A problem that `verify` found. `path` is relative to the dataset's folder. */
 export interface Damage {
   readonly path: string;
@@ -164,7 +213,10 @@ export interface Swept {
 
 /** The segments of all datasets and the logs that reference them. */
 export interface Store {
-  /** The current version, or the given one. Errors: `not-found` if there is no such version, `damaged` if log or segments were altered. */
+  /**
+   * The current version, or the given one. Errors: `not-found` if there is no such version, `invalid` if a vacuum has removed its files, `damaged` if log or segments
+   * were altered.
+   */
   snapshot(datasetId: number, version?: number): Promise<Snapshot>;
   /**
    * Makes a change visible: gives its segments names in the dataset's folder, then writes one log entry, then removes their names in
@@ -186,6 +238,27 @@ export interface Store {
    * commit. A row is the same one wherever merges have moved it. Errors: `not-found`, `damaged`.
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
+  /**
+   * The version itself, unless a vacuum has removed its files: then the last version with the same records, because merges alone have followed.
+   * Whether that one can be read, `snapshot` tells.
+   */
+  readableVersion(datasetId: number, version: number): Promise<number>;
+  /** Whether files of earlier versions have been superfluous for so long that a vacuum is due. */
+  isVacuumDue(datasetId: number): Promise<boolean>;
+  /**
+   * Begins to remove the files that no version within the window needs, nor what `needs` says, nor a snapshot handed out within the last hour: a log entry names
+   * them, and the versions that had them cannot be read from then on. The caller removes them, and calls `endVacuum`. A vacuum that did not end
+   * is taken up again. Undefined if there is no such file.
+   */
+  beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
+  /** Records that the files of the vacuum are gone; returns the version of that entry, or undefined if there was no vacuum. */
+  endVacuum(datasetId: number): Promise<number | undefined>;
+  /** What the files of a dataset take on the disk. */
+  diskUse(datasetId: number): Promise<DiskUse>;
+  /** Whether so much was written to the log since its last checkpoint that another one is due. */
+  isCheckpointDue(datasetId: number): Promise<boolean>;
+  /** Links a checkpoint (`writeCheckpoint` of checkpoints.ts) into the log, names it in `_last_checkpoint`, and removes all earlier ones but one. */
+  publishCheckpoint(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void>;
   /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

@@ -1,10 +1,21 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { fileExists, identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
+import {
+  fileExists,
+  fileSize,
+  identityOf,
+  list,
+  modifiedAt,
+  quarantine,
+  removeTree,
+} from '../core/files.js';
+import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
-import { replay, type LogState } from './snapshot.js';
-import type { Damage, Swept } from './store.js';
+import { logContents } from './log.js';
+import { nothing, type LogState } from './log-state.js';
+import { replay } from './snapshot.js';
+import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
@@ -32,17 +43,40 @@ export async function verifyDataset(
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
+  damage.push(...(await checkpointProblems(folder, datasetId)));
   return damage;
 }
 
-/** The log replayed up to the version `last`, or what is wrong with it. */
+/** The checkpoints of a dataset that cannot be read, or that differ from the log. */
+export async function checkpointProblems(
+  folder: DataFolder,
+  datasetId: number,
+): Promise<readonly Damage[]> {
+  const found: Damage[] = [];
+  let before = nothing;
+  for (const version of (await logContents(folder, datasetId)).checkpoints) {
+    const report = (problem: string): void =>
+      void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
+    try {
+      const state = await readCheckpoint(folder, datasetId, version);
+      before = await replay(folder, datasetId, version, before);
+      if (stateChecksum(datasetId, state) !== stateChecksum(datasetId, before))
+        report('differs from the log');
+    } catch (error) {
+      report(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return found;
+}
+
+/** The log replayed up to the version `last`, without its checkpoints, or what is wrong with it. */
 export async function replayOrDamage(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
 ): Promise<LogState | Damage> {
   try {
-    return await replay(folder, datasetId, last);
+    return await replay(folder, datasetId, last, nothing);
   } catch (error) {
     return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -118,10 +152,35 @@ async function leftovers(
       .map((entry) => `${name}/${entry.name}`);
   const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
   const known = (name: string) =>
-    name === logFolder || name === schemaFolder || state.named.has(name);
+    name === logFolder || name === schemaFolder || state.live.has(name) || state.removed.has(name);
   return [
     ...top.filter((name) => !known(name)),
     ...(await below(logFolder)),
     ...(await below(schemaFolder)),
   ];
+}
+
+/** What the files of a dataset take on the disk: the sizes of segments are those of the log, so that only its own files are looked at. */
+export async function diskUseOf(
+  folder: DataFolder,
+  datasetId: number,
+  { version, live, removed, readableSince }: LogState,
+): Promise<DiskUse> {
+  const [entries, checkpoints] = [[] as number[], [] as number[]];
+  for (const { name } of await list(folder.log(datasetId))) {
+    const bytes = fileSize(folder.path('datasets', String(datasetId), '_delta_log', name)) ?? 0;
+    (name.endsWith('.json') ? entries : checkpoints).push(bytes);
+  }
+  return {
+    version,
+    readableSince,
+    live: filesOf([...live.values()].map(({ bytes }) => bytes)),
+    old: filesOf([...removed.values()].map(({ bytes }) => bytes)),
+    entries: filesOf(entries),
+    checkpoints: filesOf(checkpoints),
+  };
+}
+
+function filesOf(sizes: readonly number[]): FilesOnDisk {
+  return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }

@@ -1,10 +1,12 @@
 import type { Job } from './job.js';
 import { restoreJob } from './archive/restore.js';
 import { snapshotJob } from './archive/snapshot.js';
+import { checkpointJob } from './checkpoint/checkpoint.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
 import { tableJob } from './table/table.js';
+import { vacuumJob } from './vacuum/vacuum.js';
 import { verifyJob } from './verify/verify.js';
 
 /** All kinds of job. To add one, write its declaration and add it here. */
@@ -14,6 +16,8 @@ export const jobs = [
   snapshotJob,
   restoreJob,
   mergeJob,
+  vacuumJob,
+  checkpointJob,
   tableJob,
   verifyJob,
 ] as const;

@@ -34,7 +34,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
 
   /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run. */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
-  /** Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`. */
+  /** Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes what the log has given up. */
   run(params: P, context: RunContext): Promise<R>;
   /**
    * Makes the result visible and completes the task, or returns `run again`. Without it, the result is only returned to the caller of

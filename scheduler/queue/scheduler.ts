@@ -7,8 +7,8 @@ import { removeTree } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/limits.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import { MergeTrigger } from '../jobs/merge/merge-trigger.js';
 import { TableCache, type FileTables } from '../jobs/table/table-cache.js';
+import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
 import { startHost, type Host } from '../worker/host.js';
 import { spillFolder } from '../worker/messages.js';
 import { JobQueue } from './queue.js';
@@ -63,7 +63,7 @@ export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | '
   refusal(datasetId: number): string | undefined;
   /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
-  /** Resolves when no merge of segments is running or due. */
+  /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
   compacted(): Promise<void>;
   /** Stops claiming tasks, lets running ones finish for `closeMs`, and queues the others again. */
   close(): Promise<void>;
@@ -103,11 +103,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     retryMs,
     send: (message) => host?.send(message),
     killWorker: () => host?.kill() ?? false,
-    committed: (datasetId) => merges.committed(datasetId),
+    committed: (datasetId) => upkeep.committed(datasetId),
     report,
     now,
   });
-  const merges = new MergeTrigger({ catalog, store, queue, report, quietMs });
+  const upkeep = new UpkeepTrigger({ catalog, store, queue, report, quietMs });
   const fileTables = new TableCache({
     data,
     queue,
@@ -124,7 +124,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   async function recoverNow(): Promise<void> {
     const recovered = await reconciliation.recover();
-    for (const id of recovered) merges.committed(id);
+    for (const id of recovered) upkeep.committed(id);
     if (recovered.length > 0) queue.wake(); // their tasks have waited in the queue
   }
 
@@ -143,7 +143,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await sweepAll(catalog, data, { now: now(), report, jobs });
       await fileTables.start();
       await sweepNow();
-      sweeper = setInterval(() => void sweepNow(), sweepMs);
+      sweeper = setInterval(() => {
+        void sweepNow();
+        void upkeep.checkAll().catch((error: unknown) => report(String(error)));
+      }, sweepMs);
       sweeper.unref();
       recovery = setInterval(
         () => void recoverNow().catch((error) => report(String(error))),
@@ -162,7 +165,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           ),
       });
       queue.open();
-      await merges.checkAll();
+      await upkeep.checkAll();
     },
     refusal: (datasetId) => reconciliation.refusal(datasetId),
     wake: () => queue.wake(),
@@ -171,15 +174,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     perform: queue.perform.bind(queue),
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {
-      await merges.idle();
+      await upkeep.idle();
       await queue.backgroundIdle();
     },
     async close() {
-      merges.close();
+      upkeep.close();
       clearInterval(sweeper);
       clearInterval(recovery);
       await queue.close(closeMs);
-      await merges.idle();
+      await upkeep.idle();
       await host?.close();
       host = null;
     },

@@ -43,9 +43,9 @@ export const importKeys =
   source object_id logical_object source_object manifest commit_mode id_fields target_fields entity_params reader_params
   validation_params annotator_params include_errors genome_build priority dry_run import_messages metadata tags dataset_commits
   timestamps user user_id created_at updated_at`);
-/** Contract 11.1, and `as_of`, which is ours. */
+/** Contract 11.1, and `as_of` and `commit_id`, which are ours. */
 export const exportKeys =
-  words(`class_name id task_id url status format dataset dataset_id vault_id documents_count params as_of
+  words(`class_name id task_id url status format dataset dataset_id vault_id documents_count params as_of commit_id
   target_fields annotator_params target_full_path target_object_id send_email_on_completion priority error_message metadata
   timestamps user user_id created_at updated_at expires_at download_url`);
 /** Contract 16, and the counts of records added, changed and removed, which are ours. */

@@ -13,7 +13,7 @@ import { parseJson } from '../../engine/core/json.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openSigningKey } from '../../engine/core/signing-key.js';
-import { openStore } from '../../engine/store/open.js';
+import { openStore, type StoreOptions } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
 import {
   createScheduler,
@@ -69,6 +69,7 @@ export interface TestOptions {
   readonly publicUrl?: string;
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
+  readonly store?: StoreOptions;
   /** The data folder; a new one by default. */
   readonly folder?: string;
 }
@@ -79,7 +80,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const data = await openDataFolder(options.folder ?? join(folder, 'data'));
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
-  const store = openStore(data, { checkEveryMs: 0 });
+  const store = openStore(data, { checkEveryMs: 0, ...options.store });
   const queryEngine = await openQueryEngine({
     memory: openMemoryExecutor({ threads: 1, cacheMb: 64 }),
     dataFolder: data.root,

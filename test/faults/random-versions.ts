@@ -31,6 +31,8 @@ interface ModelCommit {
   readonly id: number;
   readonly mode: Mode | 'rollback';
   isRolledBack: boolean;
+  /** When it was made, by the clock of the store. */
+  readonly madeAt: number;
   /** The records after it. */
   readonly after: ModelRecord[];
 }
@@ -46,6 +48,16 @@ export interface Happened {
   blocked: number;
   refused: number;
   merges: number;
+}
+
+/** A clock of the store that runs ahead, so that versions leave the window, and what has come of it. */
+export interface FastClock {
+  aheadMs: number;
+  readonly keepVersionsMs: number;
+  vacuums: number;
+  /** Number of versions that could not be read any more, and of deletions that could not be taken back. */
+  gone: number;
+  lost: number;
 }
 
 /** Nothing has happened yet. */
@@ -74,10 +86,11 @@ export async function randomVersions(
   seed: number,
   steps: number,
   happened: Happened,
+  clock?: FastClock,
 ): Promise<void> {
   const next = random(seed);
   const datasetId = await lab.newDataset();
-  const history = new History(lab, datasetId, next, happened);
+  const history = new History(lab, datasetId, next, happened, clock);
   for (let step = 0; step < steps; step++) {
     const what = next();
     if (what < 0.25) await history.append();
@@ -85,6 +98,7 @@ export async function randomVersions(
     else if (what < 0.75) await history.change(what < 0.55 ? 'overwrite' : 'upsert');
     else await history.rollBack();
     if (next() < 0.1) await lab.server.scheduler.compacted();
+    if (clock !== undefined && next() < 0.2) clock.aheadMs += next() * clock.keepVersionsMs;
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
   await history.compareEarlier(`STRANDLAKE_SEED=${seed}`);
@@ -92,9 +106,11 @@ export async function randomVersions(
   expect([seed, verified.json['is_whole'], verified.json['differences']]).toEqual([seed, true, []]);
   await history.compareDifferences(`STRANDLAKE_SEED=${seed}`);
   await history.compareExport(`STRANDLAKE_SEED=${seed}`);
+  await history.compareFiles(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
     if (info['compaction'] !== undefined) happened.merges++;
+    else if (clock !== undefined && info['vacuum'] !== undefined) clock.vacuums++;
 }
 
 class History {
@@ -102,18 +118,42 @@ class History {
   readonly #datasetId: number;
   readonly #next: Random;
   readonly #happened: Happened;
+  readonly #clock: FastClock | undefined;
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
   #made = 0;
   #places = 0;
   /** A cursor, and the ids that its next page must have. */
-  #walk: { readonly cursor: string; readonly left: readonly string[] } | undefined;
+  #walk:
+    | { readonly cursor: string; readonly left: readonly string[]; readonly aheadMs: number }
+    | undefined;
 
-  constructor(lab: Lab, datasetId: number, next: Random, happened: Happened) {
+  constructor(
+    lab: Lab,
+    datasetId: number,
+    next: Random,
+    happened: Happened,
+    clock: FastClock | undefined,
+  ) {
+    this.#clock = clock;
     this.#lab = lab;
     this.#datasetId = datasetId;
     this.#next = next;
     this.#happened = happened;
+  }
+
+  get #now(): number {
+    return Date.now() + (this.#clock?.aheadMs ?? 0);
+  }
+
+  #isBeforeWindow({ madeAt }: ModelCommit): boolean {
+    return this.#clock !== undefined && madeAt <= this.#now - this.#clock.keepVersionsMs;
+  }
+
+  /** Whether the version of a commit, by its number, has left the window: another commit followed too long ago. */
+  #isOld(number: number): boolean {
+    const next = this.#commits[number + 1];
+    return next !== undefined && this.#isBeforeWindow(next);
   }
 
   get #live(): readonly ModelRecord[] {
@@ -234,26 +274,36 @@ class History {
       for (const one of this.#live)
         if (one.addedBy !== number && back.has(one.id)) inTheWay.add(one.addedBy);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    const isBlocked = isRefused || inTheWay.size > 0;
+    // A merge may have left out what was deleted too long ago; then it is in nobody's way.
+    const old = [...inTheWay].filter((one) => this.#isBeforeWindow(this.#commits[one]!));
+    const mayBeFree = !isRefused && inTheWay.size > 0 && old.length === inTheWay.size;
+    const isBlocked = isRefused || (mayBeFree ? check.json['is_blocked'] : inTheWay.size > 0);
+    const isLost = String(check.json['detail']).includes('deleted so long ago');
+    if (!isRefused && isLost) {
+      expect([commit.mode === 'append', this.#isBeforeWindow(commit)]).toEqual([false, true]);
+      expect((await this.#lab.ann.post(path, {})).status).toBe(400);
+      this.#clock!.lost++;
+      return;
+    }
     expect([number, check.status, check.json['is_blocked']]).toEqual([number, 200, isBlocked]);
     const done = await this.#lab.ann.post(path, {});
     expect(done.status).toBe(isBlocked ? 400 : 201);
     if (isBlocked) {
       expect(done.json).toEqual(check.json);
       const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
-      if (!isRefused)
+      if (!isRefused && old.length === 0)
         expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => this.#commits[one]!.id)); // prettier-ignore
       this.#happened[isRefused ? 'refused' : 'blocked']++;
       return;
     }
     let changed = 0;
     for (const one of this.#records) {
-      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + 1];
+      if (one.addedBy === number && !one.isGone) [one.isGone, changed] = [true, changed + (one.deletedBy === undefined ? 1 : 0)]; // prettier-ignore
       if (one.deletedBy === number) [one.deletedBy, changed] = [undefined, changed + 1];
     }
     expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changed, records_total: this.#live.length, parent_commit_id: commit.id }); // prettier-ignore
     commit.isRolledBack = true;
-    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, after: [] });
+    this.#commits.push({ id: idOf(done), mode: 'rollback', isRolledBack: false, madeAt: this.#now, after: [] }); // prettier-ignore
     this.#happened.rollbacks++;
   }
 
@@ -282,14 +332,16 @@ class History {
   /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
   async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
     if (this.#walk !== undefined) {
-      const { results } = await this.#ask({ cursor: this.#walk.cursor, limit: 10_000 });
-      expect([where, results.map(({ _id }) => _id)]).toEqual([where, this.#walk.left]);
+      const mayBeGone = this.#clock !== undefined && this.#clock.aheadMs > this.#walk.aheadMs;
+      const page = await this.#askUnlessGone({ cursor: this.#walk.cursor, limit: 10_000 }, mayBeGone); // prettier-ignore
+      const ids = page?.results.map(({ _id }) => _id);
+      if (ids !== undefined) expect([where, ids]).toEqual([where, this.#walk.left]);
       this.#walk = undefined;
     }
     const first = this.#below(4) + 1;
     const { cursor } = await this.#ask({ cursor: true, limit: first });
     if (typeof cursor === 'string')
-      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id) };
+      this.#walk = { cursor, left: live.slice(first).map(({ id }) => id), aheadMs: this.#clock?.aheadMs ?? 0 }; // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
@@ -303,12 +355,27 @@ class History {
       const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
       const job = await ann.post('/v2/dataset_exports', body);
       await server.scheduler.wait(Number(job.json['task_id']));
-      const { url } = (await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`)).json;
-      const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
-      const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
-      const records = lines.map((line) => JSON.parse(line) as { readonly _id: string });
-      const ids = records.map(({ _id }) => _id);
-      expect([where, ids]).toEqual([where, wanted.map(({ id }) => id)]);
+      const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
+      expect([where, await idsIn(json)]).toEqual([where, wanted.map(({ id }) => id)]);
+    }
+  }
+
+  /** Compares the files of some commits with the records in which its version and the one before differ. */
+  async compareFiles(where: string): Promise<void> {
+    for (let i = 0; i < 12; i++) {
+      const number = this.#below(this.#commits.length);
+      const { id, mode, after } = this.#commits[number]!;
+      const before = this.#commits[number - 1]?.after ?? [];
+      const [removed, added] = [without(before, after), without(after, before)];
+      const both = [...removed, ...added];
+      const wanted = { append: added, overwrite: added, upsert: added, delete: removed, rollback: both }[mode]; // prettier-ignore
+      const { status, json } = await this.#lab.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
+      const mayBeGone = this.#isOld(number) || (number > 0 && this.#isOld(number - 1));
+      if (mayBeGone && isGone(json)) continue;
+      expect([where, id, status]).toEqual([where, id, 200]);
+      // Replaced records follow each other in the order in which they were written.
+      const found = [...(await idsIn(json))].sort();
+      expect([where, id, mode, found]).toEqual([where, id, mode, wanted.toSorted()]);
     }
   }
 
@@ -322,22 +389,28 @@ class History {
 
   /** Compares each earlier version, as of its commit, with what the model had then. */
   async compareEarlier(where: string): Promise<void> {
-    for (const { id, after } of this.#commits) {
+    for (const [number, { id, after }] of this.#commits.entries()) {
       const body = { limit: 10_000, as_of: id };
-      const found = (await this.#results(body)).map(({ _id }) => _id);
-      expect([where, id, found]).toEqual([where, id, after.map((one) => one.id)]);
+      const found = await this.#askUnlessGone(body, this.#isOld(number));
+      const ids = found?.results.map(({ _id }) => _id);
+      if (ids !== undefined)
+        expect([where, id, ids]).toEqual([where, id, after.map((one) => one.id)]);
     }
   }
 
   /** Compares what differs between pairs of versions, in both directions and on small pages, with what the model had in each. */
   async compareDifferences(where: string): Promise<void> {
-    const versions = [{ id: '2001-01-01', after: [] as ModelRecord[] }, ...this.#commits];
-    for (const [i, { id }] of this.#commits.entries())
-      await this.#compareDifference(where, `to=${id}`, versions[i]!.after, versions[i + 1]!.after);
+    const commits = this.#commits.map(({ id, after }, i) => ({ id, after, isOld: this.#isOld(i) }));
+    const versions = [{ id: '2001-01-01', after: [] as ModelRecord[], isOld: false }, ...commits];
+    for (const [i, b] of commits.entries()) {
+      const a = versions[i]!;
+      await this.#compareDifference(where, `to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+    }
     for (let pair = 0; pair < 20; pair++) {
       const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
-      await this.#compareDifference(where, `from=${a.id}&to=${b.id}`, a.after, b.after);
-      await this.#compareDifference(where, `from=${b.id}&to=${a.id}`, b.after, a.after);
+      const mayBeGone = a.isOld || b.isOld;
+      await this.#compareDifference(where, `from=${a.id}&to=${b.id}`, a.after, b.after, mayBeGone);
+      await this.#compareDifference(where, `from=${b.id}&to=${a.id}`, b.after, a.after, mayBeGone);
     }
   }
 
@@ -346,6 +419,7 @@ class History {
     query: string,
     before: readonly ModelRecord[],
     after: readonly ModelRecord[],
+    mayBeGone: boolean,
   ): Promise<void> {
     const [old, now] = [byId(before), byId(after)];
     const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
@@ -360,6 +434,7 @@ class History {
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
       const { status, json } = await this.#lab.ann.get(path);
+      if (mayBeGone && isGone(json)) return;
       expect([where, query, status, json['counts']]).toEqual([where, query, 200, counts]);
       const page = json['results'] as { change: string; record: { _id: string } }[];
       found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
@@ -379,11 +454,21 @@ class History {
     const answer = await this.#lab.ann.post('/v2/dataset_imports', { dataset_id: this.#datasetId, ...body }); // prettier-ignore
     const commits = answer.json['dataset_commits'] as { id: number }[];
     expect([answer.status, answer.json['status'], answer.json['error_message'], commits.length]).toEqual([201, 'completed', null, 1]); // prettier-ignore
-    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false, after: [] }) - 1;
+    return this.#commits.push({ id: commits[0]!.id, mode, isRolledBack: false, madeAt: this.#now, after: [] }) - 1; // prettier-ignore
   }
 
   async #results(body: object): Promise<Page['results']> {
     return (await this.#ask(body)).results;
+  }
+
+  /** A page; undefined if its version cannot be read any more, which `mayBeGone` allows. */
+  async #askUnlessGone(body: object, mayBeGone: boolean): Promise<Page | undefined> {
+    if (!mayBeGone) return this.#ask(body);
+    const answer = await this.#lab.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
+    if (isGone(answer.json)) this.#clock!.gone++;
+    else return this.#ask(body);
+    expect(answer.status).toBe(400);
+    return undefined;
   }
 
   async #ask(body: object): Promise<Page> {
@@ -409,6 +494,29 @@ function contents({
 
 function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord> {
   return new Map(records.map((one) => [one.id, one]));
+}
+
+/** The ids of the records in the file that a download names. */
+async function idsIn({ url }: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+  const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const { _id: id } = JSON.parse(line) as { readonly _id: string };
+    return id;
+  });
+}
+
+function isGone(json: Readonly<Record<string, unknown>>): boolean {
+  return String(json['detail']).includes('cannot be read any more');
+}
+
+/** The ids of the states that are not among others. */
+function without(
+  states: readonly ModelRecord[],
+  others: readonly ModelRecord[],
+): readonly string[] {
+  const known = new Set(others);
+  return states.filter((one) => !known.has(one)).map(({ id }) => id);
 }
 
 interface Page {

@@ -19,6 +19,7 @@ const { deletedRows, deletionVector } = await import(
 );
 const { openStore } = await import(new URL('engine/store/open.js', built));
 const { rowIdColumn } = await import(new URL('engine/store/row-ids.js', built));
+const { writeCheckpoint } = await import(new URL('engine/store/checkpoints.js', built));
 const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', built));
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
@@ -170,6 +171,47 @@ await check(
       );
       assert.equal(n, rows.length);
     }
+  },
+);
+
+await check(
+  'a checkpoint alone tells ClickHouse the rows of a table, with deleted rows and after a vacuum',
+  async () => {
+    const id = 20;
+    const own = openStore(folder, { keepVersionsMs: 0, pinMs: 0 });
+    const fields = [column('n', 'long')];
+    for (let i = 0; i < 20; i++)
+      await commit(id, fields, [[[0n, 1n, 2n].map((n) => n + BigInt(3 * i))]], BigInt(200 + i));
+    let snapshot = await own.snapshot(id);
+    const deletion = deletionVector(Int32Array.of(0, 2));
+    const update = [{ ...snapshot.segments[3], deletion }];
+    const change = {
+      columns: fields,
+      add: [],
+      remove: [],
+      update,
+      info: {},
+      base: snapshot.version,
+    };
+    snapshot = await own.commit(id, change, folder.scratch);
+    const gone = { columns: fields, add: [], remove: [snapshot.segments[7].path], info: {} };
+    await own.commit(id, gone, folder.scratch);
+    const left = Array.from({ length: 60 }, (_, n) => n).filter((n) => n !== 9 && n !== 11 && (n < 21 || n > 23)); // prettier-ignore
+    const numbers = () => run(`select n from ${table(id)} order by n`).map(({ n }) => Number(n));
+    assert.deepEqual(numbers(), left);
+    await new Promise((resolve) => setTimeout(resolve, 5)); // the file must have been removed before the vacuum
+    const { files } = await own.beginVacuum(id, { since: undefined, versions: [] });
+    for (const { path } of files) await rm(folder.datasetFile(id, path));
+    const version = await own.endVacuum(id);
+    assert.deepEqual(numbers(), left);
+    const scratch = folder.taskScratch(200, 1);
+    await makeFolder(scratch);
+    const file = join(scratch, 'checkpoint.parquet');
+    await own.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
+    assert.deepEqual(numbers(), left);
+    // Without the entries that it replaces, the table is known from it alone.
+    for (let entry = 0; entry < version; entry++) await rm(folder.logEntry(id, entry));
+    assert.deepEqual(numbers(), left);
   },
 );
 

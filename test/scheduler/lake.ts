@@ -12,7 +12,7 @@ import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openDataFolder } from '../../engine/core/files.js';
-import { openStore } from '../../engine/store/open.js';
+import { openStore, type StoreOptions } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
 import {
   createScheduler,
@@ -40,10 +40,14 @@ export class Lake {
     return lake;
   }
 
-  static async open(root: string): Promise<Lake> {
+  static async open(root: string, options: StoreOptions = {}): Promise<Lake> {
     const data = await openDataFolder(root);
     const catalog = await openCatalog(data.catalog);
-    const lake = new Lake({ data, catalog, store: openStore(data, { checkEveryMs: 0 }) });
+    const lake = new Lake({
+      data,
+      catalog,
+      store: openStore(data, { checkEveryMs: 0, ...options }),
+    });
     const user = await catalog.users.byEmail('ann@example.org');
     if (user !== undefined) {
       lake.user = user;

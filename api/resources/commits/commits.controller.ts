@@ -1,5 +1,6 @@
-import { Body, Query, Req } from '@nestjs/common';
+import { Body, Query, Req, Res } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
+import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
@@ -11,11 +12,18 @@ import {
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import {
+  abortOnDisconnect,
+  type ApiReply,
+  type ApiRequest,
+  type Caller,
+} from '../../http/request.js';
+import { exportTarget, isRedirect } from '../downloads/signed-addresses.js';
 import { endJob } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
 import { commitOperations } from '../tasks/jobs.operations.js';
+import { commitFile } from './commit-file.js';
 import { readRollbackMode, rollbackCheckView } from './rollback-check.js';
 
 /** Commits: what imports have changed, and their rollbacks (contract 16). */
@@ -59,6 +67,23 @@ export class CommitsController extends jobController({
     const done = await rollBack(this.context, row, mode, caller.user.id);
     if (!('isBlocked' in done)) return this.view(done, request);
     throw new AppError('invalid', done.detail, await rollbackCheckView(done, (one) => this.view(one, request))); // prettier-ignore
+  }
+
+  @Operation(commitOperations.download)
+  @Access('read', 'commit')
+  async download(
+    @Resource() row: CommitRow,
+    @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const signal = abortOnDisconnect(request, reply);
+    const file = await commitFile(this.context, caller, row, signal);
+    const expiresAt = file.expiresAt ?? file.updatedAt + budgets.exportUrlMs;
+    const url = request.origin + exportTarget(this.context.signer, file, expiresAt);
+    if (isRedirect(query)) reply.code(302).header('Location', url);
+    return { url, download_url: url };
   }
 
   @Operation(commitOperations.delete)

@@ -70,7 +70,9 @@ function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undef
   const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
   try {
     parseExportParams(params, fields);
-    return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+    // The key `commit_id` marks exports of commits (commit-file.ts); in a request it means nothing.
+    const kept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
+    return Object.fromEntries(Object.entries(params).filter(kept));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);
@@ -79,7 +81,7 @@ function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undef
 
 /** The version that `as_of` names, in the body or in `params`; later commits do not change it. */
 async function readAsOf(
-  { catalog }: AppContext,
+  context: AppContext,
   form: Form,
   datasetId: number,
   params: JsonObject,
@@ -88,7 +90,7 @@ async function readAsOf(
   if (asOfText(above) !== '' && asOfText(inside) !== '' && asOfText(above) !== asOfText(inside))
     return form.fail('as_of', 'params.as_of is another one: send as_of once.');
   try {
-    return await resolveAsOf(catalog, datasetId, asOfText(above) === '' ? inside : above);
+    return await resolveAsOf(context, datasetId, asOfText(above) === '' ? inside : above);
   } catch (error) {
     if (!(error instanceof AppError) || error.fields === undefined) throw error;
     if (asOfText(above) === '') return form.fail('params', error.fields);

@@ -53,6 +53,13 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       description: 'The query; its limit may be 1 to 1,000,000.',
       example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
       create: 'optional',
+      show: ({ params }) => ('commit_id' in params ? {} : params),
+    },
+    commit_id: {
+      type: nullable(id),
+      description: 'The commit whose records the file has, if its download was asked for.',
+      example: null,
+      show: ({ params }) => params['commit_id'] ?? null,
     },
     as_of: {
       type: nullable(reference('AsOf')),

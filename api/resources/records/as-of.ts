@@ -3,6 +3,7 @@ import type { AsOf } from '../../../engine/catalog/commits.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import { show } from '../../../engine/query/request/problem.js';
+import type { Store } from '../../../engine/store/store.js';
 import { readId } from '../../http/form.js';
 import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
 
@@ -34,16 +35,23 @@ export const answeredAsOf = {
   optional: true,
 } as const;
 
+/** What is needed to find the version that a request names. */
+interface AsOfContext {
+  readonly catalog: Pick<Tables, 'commits'>;
+  readonly store: Pick<Store, 'readableVersion'>;
+}
+
 /**
  * The version of a dataset that `as_of` of a request names, or another key with such a value; undefined without one. Throws a 400 for a value that is no commit id and no
  * time, and for a commit that is not a completed one of this dataset.
  *
  * Choice: `as_of` is a commit id or a time. A date alone is its first moment, and a time without an offset is UTC, as in filters;
  * before the first commit the dataset has no records, though the names of its present fields are valid, and a time to come names the newest
- * commit. A cursor and an export stay on the commit that was found for their first request.
+ * commit. A cursor and an export stay on the commit that was found for their first request. A version whose files were removed, because it is older than
+ * `--keep-versions-days`, is a 400 that says since when versions can be read; the newest commit and those of that time always can.
  */
 export async function resolveAsOf(
-  { commits }: Pick<Tables, 'commits'>,
+  { catalog: { commits }, store }: AsOfContext,
   datasetId: number,
   value: unknown,
   key = 'as_of',
@@ -60,7 +68,8 @@ export async function resolveAsOf(
         `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${show(value)}.`,
       );
     const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
-    return { commit_id: last?.id ?? null, version: last?.logVersion ?? -1 };
+    const version = await store.readableVersion(datasetId, last?.logVersion ?? -1);
+    return { commit_id: last?.id ?? null, version };
   }
   const commit = await commits.get(id);
   if (commit?.datasetId !== datasetId)
@@ -73,7 +82,7 @@ export async function resolveAsOf(
       key,
       `Commit ${id} is ${commit.status}: only a completed commit is a version of the dataset.`,
     );
-  return { commit_id: id, version: commit.logVersion };
+  return { commit_id: id, version: await store.readableVersion(datasetId, commit.logVersion) };
 }
 
 /** The text of an `as_of`, by which two are compared; empty for none. */

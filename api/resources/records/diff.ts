@@ -167,11 +167,10 @@ async function stateOf(
   const cursor = value(query, 'cursor');
   if (cursor !== undefined && cursor !== '*' && cursor.toLowerCase() !== 'true')
     return stateOfCursor(context, dataset, cursor, given);
-  const { catalog } = context;
   const to =
-    (await resolveAsOf(catalog, dataset.id, given[1], 'to')) ?? (await newest(context, dataset));
+    (await resolveAsOf(context, dataset.id, given[1], 'to')) ?? (await newest(context, dataset));
   const from =
-    (await resolveAsOf(catalog, dataset.id, given[0], 'from')) ??
+    (await resolveAsOf(context, dataset.id, given[0], 'from')) ??
     (await versionBefore(context, dataset, to));
   return { datasetId: dataset.id, given, from, to, seen: 0 };
 }

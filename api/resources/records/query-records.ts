@@ -86,13 +86,13 @@ async function queryPage<R>(
 
 /** The version that a query asks for, which for a later page of a cursor is that of the first; undefined without `as_of`. */
 async function asOfRequested(
-  { catalog }: AppContext,
+  context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   cursor: RequestedCursor,
 ): Promise<AsOf | undefined> {
   if (cursor === null || cursor === 'first')
-    return resolveAsOf(catalog, dataset.id, givenAsOf(body));
+    return resolveAsOf(context, dataset.id, givenAsOf(body));
   return cursor.asOf && { commit_id: cursor.asOf.commitId, version: cursor.version };
 }
 
@@ -197,7 +197,7 @@ export async function lookupAnswer(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const started = performance.now();
-  const asOf = await resolveAsOf(context.catalog, dataset.id, at);
+  const asOf = await resolveAsOf(context, dataset.id, at);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await unlessDeleted(context, dataset, () =>
@@ -220,7 +220,7 @@ export async function fieldFacets(
   at: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const asOf = await resolveAsOf(context.catalog, dataset.id, at);
+  const asOf = await resolveAsOf(context, dataset.id, at);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;

@@ -172,6 +172,14 @@ export const commitOperations = jobOperations(
         'Deletes the entry of a commit; its changes stay. Discouraged: it cannot be rolled back any more, and nothing tells where its records came from.',
       answer: commit.schema,
     },
+    download: {
+      method: 'GET',
+      paths: ['/v2/dataset_commits/:id/download'],
+      summary:
+        'Redirects (302) to the records of a commit, in JSON lines: those that it wrote, or those that it removed. Waits until the file is written.',
+      query: redirect,
+      answer: signedDownload,
+    },
     checkRollback: {
       method: 'GET',
       paths: ['/v2/dataset_commits/:id/rollback'],

@@ -3,11 +3,25 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileContext } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */
-export interface ExportParams {
+export type ExportParams = QueryExport | CommitExport;
+
+interface ExportFile {
   readonly format: string;
   readonly snapshot: Snapshot;
-  readonly request: QueryRequest;
   readonly file: FileContext;
+}
+
+/** Exports the records that a query finds. */
+export interface QueryExport extends ExportFile {
+  readonly request: QueryRequest;
+}
+
+/** Exports the records that the commit of the snapshot has changed. */
+export interface CommitExport extends ExportFile {
+  /** The version before it. */
+  readonly before: Snapshot;
+  /** Which of its records, in this order. */
+  readonly which: readonly ('removed' | 'added')[];
 }
 
 /** The result of `runExport`: a complete, flushed file. */

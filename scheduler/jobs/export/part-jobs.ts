@@ -1,60 +1,41 @@
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
-import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
+import { openStore } from '../../../engine/store/open.js';
+import { numbersOf } from '../../../engine/store/row-trace.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { RunContext } from '../job.js';
-import type { ExportParams } from './export-types.js';
+import type { CommitExport, QueryExport } from './export-types.js';
+import { PartCutter } from './part-cutter.js';
 import type { PartJob } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
 const exportMs = 24 * 3_600_000;
-
-/** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
-const partBytes = 8 << 20;
 
 /** Number of rows after which `acceptBatch` yields. */
 const rowsAtOnce = 4_096;
 
 /** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
 export async function* partJobs(
-  { format, snapshot, request, file: fileContext }: ExportParams,
+  { format, snapshot, request, file: fileContext }: QueryExport,
   writer: Writer,
   context: RunContext,
   engine: QueryEngine | undefined,
 ): AsyncGenerator<PartJob> {
-  const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
-  const most = Math.max(256, Math.min(writer.partRecords, Math.floor(partBytes / recordBytes)));
   const options = {
     signal: context.signal,
     timeoutMs: exportMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
-  const jobs: PartJob[] = [];
-  const all = segmentFiles(snapshot);
-  let files = new Map<number, number>();
-  let rows = new Int32Array(2 * most);
-  let length = 0;
-  const cut = (): void => {
-    if (length === 0) return;
-    const used = [...files.keys()].map((segment) => all[segment]!);
-    jobs.push({ format, context: fileContext, files: used, rows: rows.slice(0, length) });
-    files = new Map();
-    rows = new Int32Array(2 * most);
-    length = 0;
-  };
-  const accept = (segment: number, row: number): void => {
-    let file = files.get(segment);
-    if (file === undefined) files.set(segment, (file = files.size));
-    rows[length++] = file;
-    rows[length++] = row;
-    if (length === rows.length) cut();
-  };
+  const cutter = new PartCutter(format, fileContext, snapshot, writer);
+  const accept = (segment: number, row: number): void => cutter.accept(segment, row);
   for await (const batch of findRows(engine, snapshot, request, options))
-    for (const _ of acceptBatch(batch, snapshot, accept)) yield* jobs.splice(0);
-  cut();
-  yield* jobs;
+    for (const _ of acceptBatch(batch, snapshot, accept)) yield* cutter.taken();
+  cutter.cut();
+  yield* cutter.taken();
 }
 
 /** Calls `accept` with each row of the batch, in order, and yields from time to time, so that parts are encoded meanwhile. */
@@ -84,4 +65,29 @@ function* acceptBatch(
     }
   }
   yield;
+}
+
+/** Cuts the records that a commit has removed or added into parts, in insertion order. What it changed follows from the log alone. */
+export async function* commitPartJobs(
+  { snapshot, before, which, file, format }: CommitExport,
+  writer: Writer,
+  data: DataFolder,
+): AsyncGenerator<PartJob> {
+  const { datasetId, version } = snapshot;
+  const difference = await openStore(data).difference(datasetId, version - 1, version);
+  for (const one of which) {
+    const from = one === 'added' ? snapshot : before;
+    const cutter = new PartCutter(format, file, from, writer);
+    let count = 0;
+    for (const [index, segment] of from.segments.entries()) {
+      const rows = difference[one].get(segment.path);
+      if (rows === undefined) continue;
+      for (const row of numbersOf(rows, segment)) {
+        cutter.accept(index, row);
+        if (++count % rowsAtOnce === 0) yield* cutter.taken();
+      }
+    }
+    cutter.cut();
+    yield* cutter.taken();
+  }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -19,7 +20,7 @@ import { checkFormat } from './format.js';
 import { checkPermission, activePrincipal } from '../../queue/permissions.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from '../visible-data.js';
-import type { ExportParams, ExportResult } from './export-types.js';
+import type { CommitExport, ExportParams, ExportResult } from './export-types.js';
 
 /** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
 export async function prepareExport(
@@ -29,7 +30,9 @@ export async function prepareExport(
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
   const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
-  const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
+  const commitId = row.params['commit_id'];
+  const query = commitId === undefined ? row.params : {};
+  const request = parseExportParams(query, fields, await genesForQuery(query));
   const projection = project(snapshot.columns, fields, request);
   const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
   const columns = cellColumns(projection).map(({ path }) => {
@@ -37,7 +40,18 @@ export async function prepareExport(
     return { name, title: titles.get(path.join('\n')) || name };
   });
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
-  return { format: writer.format, snapshot, request, file: { projection, columns, options } };
+  const file = { projection, columns, options };
+  if (commitId === undefined) return { format: writer.format, snapshot, request, file };
+  const commit = await catalog.commits.get(Number(commitId));
+  if (commit === undefined) throw notFound();
+  const before = await store.snapshot(row.datasetId, snapshot.version - 1);
+  return { format: writer.format, snapshot, before, which: writtenBy(commit), file };
+}
+
+/** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */
+function writtenBy({ mode }: CommitRow): CommitExport['which'] {
+  if (mode === 'rollback') return ['removed', 'added'];
+  return mode === 'delete' ? ['removed'] : ['added'];
 }
 
 /** Moves the file to the folder of exports, and links it into a vault if the export has a `target_full_path`. */

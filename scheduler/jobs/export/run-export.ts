@@ -2,35 +2,39 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
 import type { Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
-import { partJobs } from './part-jobs.js';
+import { commitPartJobs, partJobs } from './part-jobs.js';
+import type { PartJob } from './part.js';
 
-/** Writes the records of a query to a file in the scratch folder. */
+/** Writes the records of a query or a commit to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
+  if (!('request' in params))
+    return writeFile(params, writer, context, commitPartJobs(params, writer, context.data));
   if (!needsEngine(params.snapshot, params.request))
-    return writeFile(params, writer, context, undefined);
-  return context.withQueryEngine((engine) => writeFile(params, writer, context, engine));
+    return writeFile(params, writer, context, partJobs(params, writer, context, undefined));
+  return context.withQueryEngine((engine) =>
+    writeFile(params, writer, context, partJobs(params, writer, context, engine)),
+  );
 }
 
 async function writeFile(
   params: ExportParams,
   writer: Writer,
   context: RunContext,
-  engine: QueryEngine | undefined,
+  jobs: AsyncGenerator<PartJob>,
 ): Promise<ExportResult> {
   const { signal } = context;
   const name = `export.${writer.extension}`;
   const progress = { records: 0 };
   const file = await createFile(join(context.scratch, name), { md5: true });
   try {
-    const parts = encodedParts(params, writer, context, engine, progress);
+    const parts = encodedParts(jobs, context, progress);
     for await (const piece of writer.join(parts, params.file)) {
       if (signal.aborted) throw canceled();
       await file.write(piece);
@@ -47,10 +51,8 @@ async function writeFile(
 
 /** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
 async function* encodedParts(
-  params: ExportParams,
-  writer: Writer,
+  jobs: AsyncGenerator<PartJob>,
   context: RunContext,
-  engine: QueryEngine | undefined,
   progress: { records: number },
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
@@ -74,7 +76,7 @@ async function* encodedParts(
   report();
   try {
     let records = 0;
-    for await (const job of partJobs(params, writer, context, engine)) {
+    for await (const job of jobs) {
       records += job.rows.length / 2;
       const part = pool.run('part', () => job, signal, true);
       // The promise is awaited later; until then a rejection must not count as unhandled.

@@ -139,7 +139,7 @@ async function prepare(
   const rollback = await store.rollback(datasetId, logVersion);
   if (rollback.lost > 0)
     return blocked(
-      `${rollback.lost} of its records were deleted so long ago that their space was freed; they cannot come back.`,
+      `${rollback.lost} of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).`,
     );
   if (rollback.blockers.length > 0) {
     const blocking: BlockingCommit[] = [];

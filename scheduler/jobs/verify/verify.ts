@@ -1,7 +1,11 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { replay } from '../../../engine/store/snapshot.js';
 import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
-import { logFolder, replayOrDamage } from '../../../engine/store/verify-dataset.js';
+import {
+  checkpointProblems,
+  logFolder,
+  replayOrDamage,
+} from '../../../engine/store/verify-dataset.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
 import { lostVersions } from '../visible-data.js';
@@ -31,7 +35,7 @@ export interface Verification {
 
 /**
  * Verifies the version of a dataset that the catalogue has: replays its log, reads every segment of the version, and compares the counts of
- * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed or removed.
+ * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed, and none is removed that a running task may read.
  */
 export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   kind: 'verify',
@@ -81,6 +85,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
         );
     }
     const differences = problems.map((problem) => ({ path: logFolder, problem }));
+    differences.push(...(await checkpointProblems(context.data, datasetId)));
     differences.push(...(await verifySegments(context, datasetId, segments)));
     const { rows: records, bytes } = found;
     return { version, files: segments.length, records, bytes, differences };

@@ -92,6 +92,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
     'POST /v2/datasets/*/verify',
+    'GET /v2/datasets/*/disk_use',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
     .map((row) => `${row.method} ${shape(row.paths[0])}`)

@@ -40,6 +40,8 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.lookup': 'read',
   'datasets.verify': 'read',
   'datasets.diff': 'read',
+  'datasets.diskUse': 'read',
+  'commits.download': 'read',
   'fields.list': 'read',
   'fields.get': 'read',
   'fields.put': 'write',

@@ -72,12 +72,14 @@ test('passes over commits that are not completed, and those that completed later
 });
 
 test('as_of refuses a commit that is not completed, and names its status', async () => {
-  expect(await resolveAsOf({ commits }, datasetId, ids[3])).toEqual({
+  const readableVersion = (_: number, version: number) => Promise.resolve(version);
+  const context = { catalog: { commits }, store: { readableVersion } };
+  expect(await resolveAsOf(context, datasetId, ids[3])).toEqual({
     commit_id: ids[3],
     version: 6,
   });
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${ids[3]!}`);
-  await expect(resolveAsOf({ commits }, datasetId, ids[3])).rejects.toMatchObject({
+  await expect(resolveAsOf(context, datasetId, ids[3])).rejects.toMatchObject({
     code: 'invalid',
     fields: {
       as_of: [`Commit ${ids[3]} is running: only a completed commit is a version of the dataset.`],

@@ -39,6 +39,7 @@ test('reads every setting from a flag and from the environment, and the flag win
       ['127.0.0.1:9000', '10.0.0.0/8', '[::1]:80', 'fd00::/8'],
     ],
     rateLimit: ['0', 0],
+    keepVersionsDays: ['0', 0],
     log: ['debug', 'debug'],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));

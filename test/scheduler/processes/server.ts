@@ -6,8 +6,13 @@ import { Lake } from '../lake.js';
 /*
  * The part of the API process that runs tasks, to be killed by tests: opens the data folder of its argument, starts the scheduler,
  * prints `ready <worker pid>`, waits until all tasks and merges have ended, prints `idle` and exits.
+ * STRANDLAKE_KEEP_VERSIONS_MS is how long it keeps earlier versions.
  */
-const lake = await Lake.open(process.argv[2] as string);
+const keep = process.env['STRANDLAKE_KEEP_VERSIONS_MS'];
+const lake = await Lake.open(
+  process.argv[2] as string,
+  keep ? { keepVersionsMs: Number(keep) } : {},
+);
 const isArmedInWorker = process.argv[3] === 'worker';
 const scheduler = createScheduler({
   catalog: lake.catalog,

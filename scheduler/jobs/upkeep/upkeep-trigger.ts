@@ -2,9 +2,10 @@ import type { Catalog } from '../../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { JobQueue } from '../../queue/queue.js';
+import { upkeep, type Upkeep } from './upkeep.js';
 
-/** Options of a `MergeTrigger`. */
-export interface MergeTriggerOptions {
+/** Options of a `UpkeepTrigger`. */
+export interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queue: Pick<JobQueue, 'perform'>;
@@ -14,44 +15,44 @@ export interface MergeTriggerOptions {
 }
 
 /**
- * Queues merges after commits, one at a time. A task is added only if the log shows that a merge is due, so a thousand small commits
- * cost a thousand checks but only as many tasks as there are merges.
+ * Queues merges, vacuums and other upkeep after commits, one task at a time. A task is added only if the log shows that one is due, so a
+ * thousand small commits cost a thousand checks but only as many tasks as there are merges.
  */
-export class MergeTrigger {
-  readonly #options: MergeTriggerOptions;
+export class UpkeepTrigger {
+  readonly #options: UpkeepTriggerOptions;
   /** Datasets to be checked. */
   readonly #due = new Set<number>();
   /** Datasets without a commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /** Datasets whose merge failed permanently; they are not tried again before the next start. */
-  readonly #failed = new Set<number>();
+  /** `<kind> <dataset>` of what failed permanently; it is not tried again before the next start. */
+  readonly #failed = new Set<string>();
   #running: Promise<void> | null = null;
   #isClosing = false;
 
-  constructor(options: MergeTriggerOptions) {
+  constructor(options: UpkeepTriggerOptions) {
     this.#options = options;
   }
 
   /** To be called after a commit to a dataset. */
   committed(datasetId: number): void {
-    if (this.#isClosing || this.#failed.has(datasetId)) return;
+    if (this.#isClosing) return;
     this.#due.add(datasetId);
     this.#start();
     this.#startTimer(datasetId);
   }
 
-  /** Checks all datasets; called at start. */
+  /** Checks all datasets; called at start and once an hour, because the files of earlier versions become superfluous with time. */
   async checkAll(): Promise<void> {
     for (const { id } of await this.#options.catalog.datasets.logVersions()) this.committed(id);
   }
 
-  /** Resolves when no merge is running and none is due. */
+  /** Resolves when no upkeep is running and none is due. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Stops adding tasks. Merges that are queued or running are not affected. */
+  /** Stops adding tasks. Those that are queued or running are not affected. */
   close(): void {
     this.#isClosing = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -64,7 +65,7 @@ export class MergeTrigger {
     if (!Number.isFinite(quietMs)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(datasetId);
-      if (this.#isClosing || this.#failed.has(datasetId)) return;
+      if (this.#isClosing) return;
       this.#quiet.add(datasetId);
       this.#due.add(datasetId);
       this.#start();
@@ -82,30 +83,38 @@ export class MergeTrigger {
   async #run(): Promise<void> {
     for (const datasetId of this.#due) {
       this.#due.delete(datasetId);
-      try {
-        while (!this.#isClosing && (await this.#merge(datasetId)));
-      } catch (error) {
-        if (this.#isClosing) return;
-        const { code, message } = toErrorValue(error);
-        // The dataset or its segments were deleted, or an administrator canceled the merge. The next commit tries again.
-        if (code === 'conflict' || code === 'not-found' || code === 'canceled') continue;
-        // Other errors, such as a full disk, may be gone at the next commit.
-        if (code === 'damaged' || code === 'internal') this.#failed.add(datasetId);
-        this.#options.report(`dataset ${datasetId}: segments were not merged: ${message}`);
-      } finally {
-        this.#quiet.delete(datasetId);
-      }
+      for (const one of upkeep) await this.#doAll(one, datasetId);
+      this.#quiet.delete(datasetId);
+      if (this.#isClosing) return;
     }
   }
 
-  /** Runs one merge; false if none is due. */
-  async #merge(datasetId: number): Promise<boolean> {
-    const dataset = await this.#options.catalog.datasets.get(datasetId);
+  /** Does one kind of upkeep of a dataset until none is due. */
+  async #doAll(one: Upkeep, datasetId: number): Promise<void> {
+    const key = `${one.kind} ${datasetId}`;
+    if (this.#failed.has(key)) return;
+    try {
+      while (!this.#isClosing && (await this.#do(one, datasetId)) && one.repeats);
+    } catch (error) {
+      if (this.#isClosing) return;
+      const { code, message } = toErrorValue(error);
+      // The dataset or its segments were deleted, or an administrator canceled the task. The next commit tries again.
+      if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
+      // Other errors, such as a full disk, may be gone at the next commit.
+      if (code === 'damaged' || code === 'internal') this.#failed.add(key);
+      this.#options.report(`dataset ${datasetId}: ${one.failure}: ${message}`);
+    }
+  }
+
+  /** Runs one task; false if none is due. */
+  async #do({ kind, description, isDue }: Upkeep, datasetId: number): Promise<boolean> {
+    const { catalog, store, queue } = this.#options;
+    const dataset = await catalog.datasets.get(datasetId);
     if (dataset?.availability !== 'available') return false;
     const isQuiet = this.#quiet.has(datasetId);
-    if ((await this.#options.store.mergeable(datasetId, isQuiet)) === undefined) return false;
-    await this.#options.queue.perform('merge', {
-      description: 'Merge small segments',
+    if (!(await isDue(store, datasetId, isQuiet))) return false;
+    await queue.perform(kind, {
+      description,
       targetObjectId: datasetId,
       params: { is_quiet: isQuiet },
     });

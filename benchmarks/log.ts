@@ -1,0 +1,115 @@
+import { copyFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { makeFolder, openDataFolder } from '../engine/core/files.js';
+import type { Columns } from '../engine/core/types.js';
+import { batchOfRows } from '../engine/parquet/plain-rows.js';
+import { parquetColumns } from '../engine/store/arrow.js';
+import { writeCheckpoint } from '../engine/store/checkpoints.js';
+import { deletionVector } from '../engine/store/deletion-vector.js';
+import { nothing } from '../engine/store/log-state.js';
+import { openStore } from '../engine/store/open.js';
+import { flushSegment, writeUnflushed } from '../engine/store/segment.js';
+import { replay } from '../engine/store/snapshot.js';
+import type { Segment, Store } from '../engine/store/store.js';
+import { seeded } from './random.js';
+import { machine, markdown, median, writeResult, type Line } from './table.js';
+
+const runs = 5;
+/** As many segments are replaced by one, as a merge does. */
+const mergedAt = 50;
+const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+
+/** `npm run bench -- log`: opens datasets of many commits, with and without the checkpoint of the last version. */
+export async function runLog(flags: ReadonlySet<string>): Promise<void> {
+  const share = flags.has('--quick') ? 0.02 : 1;
+  const root = await mkdtemp(join(tmpdir(), 'strandlake-log-'));
+  try {
+    const folder = await openDataFolder(root);
+    const store = openStore(folder);
+    const setup = { folder, store, segment: await written(folder) };
+    const lines = [
+      await line(setup, 1, 'small commits', 5_000 * share, appended),
+      await line(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleted),
+    ];
+    const text = `${markdown(lines)}\n\n${machine({}).replace(/, $/, '')}`;
+    process.stdout.write(`${text}\n`);
+    if (flags.has('--write')) writeResult('log', text);
+  } finally {
+    await rm(root, { recursive: true });
+  }
+}
+
+interface LogSetup {
+  readonly folder: DataFolder;
+  readonly store: Store;
+  /** In the scratch folder. */
+  readonly segment: Segment;
+}
+
+async function written(folder: DataFolder): Promise<Segment> {
+  const data = batchOfRows(parquetColumns(columns), [{ _id: 'a', _commit: '1', n: 1 }]);
+  const file = join(folder.scratch, 'one.parquet');
+  const segment = await writeUnflushed({ columns, data, rows: 1 }, file);
+  await flushSegment(file);
+  return segment;
+}
+
+async function line(
+  setup: LogSetup,
+  datasetId: number,
+  what: string,
+  commits: number,
+  commit: (setup: LogSetup, datasetId: number, i: number) => Promise<void>,
+): Promise<Line> {
+  const { folder, store } = setup;
+  for (let i = 0; i < commits; i++) await commit(setup, datasetId, i);
+  const version = await store.version(datasetId);
+  const scratch = folder.taskScratch(datasetId, 2);
+  await makeFolder(scratch);
+  const file = join(scratch, 'checkpoint.parquet');
+  await store.publishCheckpoint(datasetId, file, await writeCheckpoint(folder, datasetId, version, file)); // prettier-ignore
+  const whole = await timed(() => replay(folder, datasetId, Infinity, nothing));
+  const short = await timed(() => replay(folder, datasetId));
+  return {
+    question: `${commits.toLocaleString('en')} ${what}`,
+    ours: `${short.toFixed(1)} ms`,
+    peer: `the whole log ${whole.toFixed(0)} ms`,
+    ratio: short / whole,
+    limit: 0.25,
+  };
+}
+
+/** Adds a segment, which replaces those before it at times. */
+async function appended({ folder, store, segment }: LogSetup, id: number, i: number) {
+  const scratch = folder.taskScratch(id, 1);
+  await makeFolder(scratch);
+  copyFileSync(join(folder.scratch, segment.path), join(scratch, segment.path));
+  const { segments } = await store.snapshot(id);
+  const remove = i % mergedAt === 0 ? segments.map(({ path }) => path) : [];
+  await store.commit(id, { columns, add: [segment], remove, info: {} }, scratch);
+}
+
+/** Deletes other rows of one large segment. */
+async function deleted(setup: LogSetup, id: number, i: number) {
+  const { store } = setup;
+  if (i === 0) await appended({ ...setup, segment: { ...setup.segment, rows: 1_000_000 } }, id, i);
+  const { segments, version } = await store.snapshot(id);
+  const next = seeded(i);
+  const rows = new Set(Array.from({ length: 25_000 }, () => next.below(1_000_000)));
+  const deletion = deletionVector(Int32Array.from(rows).sort());
+  const change = { columns, add: [], remove: [], update: [{ ...segments[0]!, deletion }], info: {}, base: version }; // prettier-ignore
+  await store.commit(id, change, '');
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const start = performance.now();
+    await work();
+    times.push(performance.now() - start);
+  }
+  return median(times);
+}

@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import type { DataFolder } from '../core/data-folder.js';
+import { readFile } from '../core/files.js';
+import { ParquetEncoder } from '../parquet/file-encoder.js';
+import {
+  batchOfRows,
+  rowsOfParts,
+  type ParquetRow,
+  type ParquetValue,
+} from '../parquet/plain-rows.js';
+import { readChunk } from '../parquet/read-chunk.js';
+import { isZstd } from '../parquet/read-pages.js';
+import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/schema.js';
+import { columnsOfDelta } from './arrow.js';
+import { readFooter } from './footer.js';
+import { addOf, metaDataOf, protocolOf, segmentOf, type LogAction } from './log.js';
+import type { LogState } from './log-state.js';
+import { createdBy } from './segment.js';
+import type { Segment } from './store.js';
+import type { RemovedFile } from './vacuum-entry.js';
+
+/*
+ * A checkpoint of Delta Lake (protocol, "Checkpoints", V1): a Parquet file with one row per action that makes up the state of a version. Tags of
+ * `add` and `remove`, and `txn` actions, hold what the protocol lacks; one of these has the checksum of all others.
+ */
+
+const maxBytes = 512 << 20;
+
+function scalar(name: string, type: LeafType): ParquetColumn {
+  return { name, type, isList: false };
+}
+
+function group(name: string, ...children: readonly ParquetColumn[]): ParquetColumn {
+  return { name, type: 'group', isList: false, children };
+}
+
+function map(name: string): ParquetColumn {
+  const children = [scalar('key', 'string'), scalar('value', 'string')];
+  return { name, type: 'group', isList: true, isMap: true, children };
+}
+
+function strings(name: string): ParquetColumn {
+  return { name, type: 'string', isList: true };
+}
+
+const deletionVector = group(
+  'deletionVector',
+  scalar('storageType', 'string'),
+  scalar('pathOrInlineDv', 'string'),
+  scalar('offset', 'int32'),
+  scalar('sizeInBytes', 'int32'),
+  scalar('cardinality', 'int64'),
+);
+
+/** The columns of the schema that the protocol gives checkpoints. */
+const columns: readonly ParquetColumn[] = [
+  group('txn', scalar('appId', 'string'), scalar('version', 'int64'), scalar('lastUpdated', 'int64')), // prettier-ignore
+  group(
+    'add',
+    scalar('path', 'string'),
+    map('partitionValues'),
+    scalar('size', 'int64'),
+    scalar('modificationTime', 'int64'),
+    scalar('dataChange', 'boolean'),
+    scalar('stats', 'string'),
+    map('tags'),
+    deletionVector,
+    scalar('baseRowId', 'int64'),
+    scalar('defaultRowCommitVersion', 'int64'),
+  ),
+  group(
+    'remove',
+    scalar('path', 'string'),
+    scalar('deletionTimestamp', 'int64'),
+    scalar('dataChange', 'boolean'),
+    scalar('extendedFileMetadata', 'boolean'),
+    map('partitionValues'),
+    scalar('size', 'int64'),
+    map('tags'),
+    deletionVector,
+  ),
+  group(
+    'metaData',
+    scalar('id', 'string'),
+    scalar('name', 'string'),
+    scalar('description', 'string'),
+    group('format', scalar('provider', 'string'), map('options')),
+    scalar('schemaString', 'string'),
+    strings('partitionColumns'),
+    scalar('createdTime', 'int64'),
+    map('configuration'),
+  ),
+  group(
+    'protocol',
+    scalar('minReaderVersion', 'int32'),
+    scalar('minWriterVersion', 'int32'),
+    strings('readerFeatures'),
+    strings('writerFeatures'),
+  ),
+];
+
+const deletedAtTag = 'strandlake.deletedAt';
+const vacuumedTag = 'strandlake.vacuumed';
+const readableSinceId = 'strandlake.readableSince';
+const nextRowIdId = 'strandlake.nextRowId';
+const checksumId = 'strandlake.sha256.';
+
+/** The bytes of a checkpoint, and the number of its rows. */
+export function checkpointBytes(
+  datasetId: number,
+  state: LogState,
+): { readonly bytes: Uint8Array; readonly rows: number } {
+  const rows = [...rowsOf(datasetId, state)];
+  const checksum = checksumOf(datasetId, state.version, rows);
+  rows.push({ txn: { appId: `${checksumId}${checksum}`, version: state.version } });
+  const encoder = new ParquetEncoder(columns, createdBy);
+  const pieces = Array.from(encoder.pieces([batchOfRows(columns, rows)]), (piece) => piece.slice());
+  return { bytes: Buffer.concat(pieces), rows: rows.length };
+}
+
+/** SHA-256 of the rows that the checkpoint of a state has, in hex; that of an equal state is equal. */
+export function stateChecksum(datasetId: number, state: LogState): string {
+  return checksumOf(datasetId, state.version, rowsOf(datasetId, state));
+}
+
+function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
+  const actions: LogAction[] = [
+    { protocol: protocolOf(state.hasDeletions) },
+    { metaData: metaDataOf(datasetId, state.columns, state.hasDeletions) },
+    { txn: { appId: readableSinceId, version: state.readableSince } },
+    { txn: { appId: nextRowIdId, version: state.nextRowId } },
+  ];
+  for (const segment of state.live.values()) {
+    const { tags, ...add } = addOf(segment, state.columns, addedAt(segment.path));
+    const { deletion, deletedAt } = segment;
+    const dated = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
+    actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...dated } } });
+  }
+  for (const [path, { bytes, removedAt, isVacuumed }] of state.removed)
+    actions.push({
+      remove: {
+        path,
+        deletionTimestamp: removedAt,
+        dataChange: false,
+        extendedFileMetadata: true,
+        partitionValues: {},
+        size: bytes,
+        tags: isVacuumed ? { [vacuumedTag]: 'true' } : {},
+      },
+    });
+  const row: ParquetColumn = { name: 'row', type: 'group', isList: false, children: columns };
+  return actions.map((action) => conform(row, action) as ParquetRow);
+}
+
+/** When a segment was added, milliseconds since 1970: its name begins with the time (link-segments.ts). */
+function addedAt(path: string): number {
+  const time = parseInt(path, 36);
+  return Number.isSafeInteger(time) ? time : 0;
+}
+
+/** Reads the checkpoint of a version. Throws if it is not exactly what `checkpointBytes` has written for this dataset and version. */
+export async function readCheckpoint(
+  folder: DataFolder,
+  datasetId: number,
+  version: number,
+): Promise<LogState> {
+  const rows = await readRows(folder.checkpoint(datasetId, version));
+  const last = rows.pop()?.['txn'] as LogAction | undefined;
+  if (last?.['appId'] !== `${checksumId}${checksumOf(datasetId, version, rows)}`)
+    throw new Error('does not match its checksum');
+  return stateOf(version, rows as readonly Readonly<Record<string, LogAction>>[]);
+}
+
+function stateOf(version: number, rows: readonly Readonly<Record<string, LogAction>>[]): LogState {
+  const find = (kind: string): LogAction => rows.find((row) => row[kind] !== undefined)![kind]!;
+  const numberOf = (appId: string): number =>
+    Number(rows.find(({ txn }) => txn?.['appId'] === appId)!['txn']!['version']);
+  const tableColumns = columnsOfDelta(String(find('metaData')['schemaString']));
+  const live = new Map<string, Segment>();
+  const removed = new Map<string, RemovedFile>();
+  for (const { add, remove } of rows) {
+    if (add !== undefined) {
+      const tags = objectOf(add['tags']);
+      const segment = segmentOf({ ...add, tags }, tableColumns);
+      const deletedAt = tags[deletedAtTag];
+      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
+    }
+    if (remove !== undefined)
+      removed.set(String(remove['path']), {
+        bytes: Number(remove['size']),
+        removedAt: Number(remove['deletionTimestamp']),
+        isVacuumed: objectOf(remove['tags'])[vacuumedTag] === 'true',
+      });
+  }
+  return {
+    version,
+    columns: tableColumns,
+    live,
+    removed,
+    readableSince: numberOf(readableSinceId),
+    hasDeletions: Number(find('protocol')['minReaderVersion']) === 3,
+    nextRowId: numberOf(nextRowIdId),
+  };
+}
+
+async function readRows(path: string): Promise<ParquetRow[]> {
+  const bytes = await readFile(path, maxBytes);
+  const footer = await readFooter(path);
+  const schema = parquetSchema(columns);
+  return footer.row_groups.flatMap(({ num_rows: rows, columns: chunks }) => {
+    if (chunks.length !== schema.leaves.length) throw new Error('has other columns');
+    const parts = schema.leaves.map((leaf, i) => {
+      const meta = chunks[i]?.meta_data;
+      if (meta?.path_in_schema.join('.') !== leaf.path.join('.'))
+        throw new Error('has other columns');
+      const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+      const end = begin + Number(meta.total_compressed_size);
+      const slots = Number(meta.num_values);
+      return readChunk(bytes.subarray(begin, end), leaf, { slots, isCompressed: isZstd(meta.codec) }); // prettier-ignore
+    });
+    return [...rowsOfParts(schema, parts, Number(rows))];
+  });
+}
+
+/** A value of an action in the form and the order that it has when it is read: objects of maps become lists of entries. */
+function conform(column: ParquetColumn, value: unknown): ParquetValue {
+  if (value === undefined || value === null) return null;
+  if (column.isMap === true)
+    return Object.entries(value).map(([key, one]) => ({ key, value: one as string }));
+  if (column.isList)
+    return (value as unknown[]).map((one) => conform({ ...column, isList: false }, one));
+  if (column.type !== 'group') return value as ParquetValue;
+  const object = value as Readonly<Record<string, unknown>>;
+  const names = new Set(column.children!.map(({ name }) => name));
+  for (const key of Object.keys(object))
+    if (!names.has(key)) throw new Error(`checkpoints have no column for ${column.name}.${key}`);
+  const members = column.children!.map((one) => [one.name, conform(one, object[one.name])] as const); // prettier-ignore
+  return Object.fromEntries(members.filter(([, one]) => one !== null));
+}
+
+function objectOf(entries: unknown): Readonly<Record<string, string>> {
+  const list = entries as readonly { readonly key: string; readonly value: string }[];
+  return Object.fromEntries(list.map(({ key, value }) => [key, value]));
+}
+
+/** SHA-256 of rows, in hex. */
+function checksumOf(datasetId: number, version: number, rows: readonly ParquetRow[]): string {
+  const digest = createHash('sha256').update(`${datasetId} ${version}\n`);
+  for (const row of rows) digest.update(`${JSON.stringify(row)}\n`);
+  return digest.digest('hex');
+}

@@ -1,0 +1,173 @@
+import type { DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import { fileExists, fileSize, list } from '../core/files.js';
+import { schemaFilePath } from './schema-file.js';
+import type { LogState } from './log-state.js';
+import { entriesBetween } from './snapshot.js';
+import type { SnapshotCache } from './snapshot-cache.js';
+import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
+import { unreadableVersion, type VacuumStep } from './vacuum-entry.js';
+
+/** How long a version stays readable after it was last asked for: a cursor may walk it, or a query read its files. */
+const pinMs = 3_600_000;
+
+/** Dependencies of `Vacuums`. */
+interface VacuumOptions {
+  readonly folder: DataFolder;
+  readonly snapshots: SnapshotCache;
+  /** How long a version is kept after it was the newest. */
+  readonly keepMs: number;
+  readonly pinMs?: number | undefined;
+  now(): number;
+  commit(datasetId: number, change: DatasetChange): Promise<Snapshot>;
+}
+
+/**
+ * Removes the files of earlier versions. A file may go when it has been part of no newest version for `keepMs`, and is part of no version that
+ * this process has handed out lately. The log names it before it goes.
+ */
+export class Vacuums {
+  readonly #options: VacuumOptions;
+  /** By dataset and version: when it was last handed out. */
+  readonly #pins = new Map<number, Map<number, number>>();
+  /** By dataset: the segments that a vacuum is about to name in the log. */
+  readonly #doomed = new Map<number, ReadonlySet<string>>();
+
+  constructor(options: VacuumOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps the files of a version that is handed out; throws `invalid` if they are being removed, or have been. */
+  pin(snapshot: Snapshot): void {
+    const { snapshots, keepMs, now } = this.#options;
+    const { datasetId, version } = snapshot;
+    if (this.#isGone(snapshot)) {
+      const { readableSince = 0 } = snapshots.latest(datasetId) ?? {};
+      const since = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
+      throw unreadableVersion(datasetId, version, since, keepMs);
+    }
+    let pins = this.#pins.get(datasetId);
+    if (pins === undefined) this.#pins.set(datasetId, (pins = new Map()));
+    pins.set(version, now());
+  }
+
+  /** Whether files of a version are being removed, or have been. */
+  #isGone({ datasetId, version, segments }: Snapshot): boolean {
+    const newest = this.#options.snapshots.latest(datasetId);
+    if (newest === undefined || newest.version <= version) return false;
+    const { live, removed } = newest;
+    const doomed = this.#doomed.get(datasetId);
+    return segments.some(
+      ({ path }) =>
+        doomed?.has(path) === true || (!live.has(path) && removed.get(path)?.isVacuumed !== false),
+    );
+  }
+
+  /** Finds a version to read instead of one, as `Store.readableVersion` says. */
+  async readable(datasetId: number, version: number): Promise<number> {
+    const { snapshots, folder } = this.#options;
+    const { state } = await snapshots.current(datasetId);
+    if (version < 0 || version >= state.version) return version;
+    if (!this.#isGone(await snapshots.version(datasetId, version))) return version;
+    let last = version;
+    for await (const { entry } of entriesBetween(folder, datasetId, version, state.version)) {
+      const { isRewrite, add, remove, update } = entry;
+      if (!isRewrite && add.length + remove.length + update.length > 0) break;
+      last = entry.version;
+    }
+    return last;
+  }
+
+  /** Forgets a dataset that was dropped. */
+  forget(datasetId: number): void {
+    this.#pins.delete(datasetId);
+  }
+
+  /**
+   * Whether a vacuum is due: it waits until the first file has been removable for a seventh of `keepMs`, so that a dataset that changes all the
+   * time is vacuumed once a day, not with each merge.
+   */
+  isDue({ removed }: LogState): boolean {
+    const { keepMs, now } = this.#options;
+    const before = now() - keepMs - keepMs / 7;
+    for (const { removedAt, isVacuumed } of removed.values())
+      if (isVacuumed || removedAt <= before) return true;
+    return false;
+  }
+
+  /** Begins a vacuum, as `Store.beginVacuum` says. */
+  async begin(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
+    const { snapshots, keepMs, now } = this.#options;
+    const before = Math.min(now() - keepMs, (needs.since ?? Infinity) - 1);
+    const pinned = new Map<number, Snapshot>();
+    const isPinned = (version: number): boolean => pinned.has(version);
+    for (;;) {
+      const { state } = await snapshots.current(datasetId);
+      const wanted = [...this.#pinnedVersions(datasetId), ...needs.versions];
+      const missing = wanted.find((one) => one < state.version && !isPinned(one));
+      if (missing !== undefined) {
+        pinned.set(missing, await snapshots.version(datasetId, missing));
+        continue;
+      }
+      // From here to the mark, nothing is awaited: a version that is asked for in between is either pinned or refused.
+      const needed = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
+      const files: VacuumFile[] = [];
+      const fresh: string[] = [];
+      for (const [path, { bytes, removedAt, isVacuumed }] of state.removed) {
+        if (!isVacuumed && (removedAt > before || needed.has(path))) continue;
+        if (!isVacuumed) fresh.push(path);
+        files.push({ path, bytes });
+      }
+      if (files.length === 0) return undefined;
+      this.#doomed.set(datasetId, new Set(fresh));
+      try {
+        const step: VacuumStep = { step: 'start', files: fresh };
+        let { version } = state;
+        if (fresh.length > 0) ({ version } = await this.#write(datasetId, state, step));
+        snapshots.forgetEarlier(datasetId);
+        if (needs.since === undefined)
+          files.push(...(await this.#schemaFiles(datasetId, state, [...pinned.values()])));
+        return { version, files };
+      } finally {
+        this.#doomed.delete(datasetId);
+      }
+    }
+  }
+
+  /** Ends a vacuum, as `Store.endVacuum` says. */
+  async end(datasetId: number): Promise<number | undefined> {
+    const { state } = await this.#options.snapshots.current(datasetId);
+    const vacuumed = [...state.removed].filter(([, { isVacuumed }]) => isVacuumed);
+    if (vacuumed.length === 0) return undefined;
+    for (const [path] of vacuumed)
+      if (fileExists(this.#options.folder.datasetFile(datasetId, path)))
+        throw new AppError('internal', `dataset ${datasetId}: ${path} is still there after a vacuum`); // prettier-ignore
+    return (await this.#write(datasetId, state, { step: 'end' })).version;
+  }
+
+  #write(datasetId: number, { columns }: LogState, vacuum: VacuumStep): Promise<Snapshot> {
+    return this.#options.commit(datasetId, { columns, add: [], remove: [], info: { vacuum } });
+  }
+
+  #pinnedVersions(datasetId: number): readonly number[] {
+    const since = this.#options.now() - (this.#options.pinMs ?? pinMs);
+    const pins = this.#pins.get(datasetId);
+    for (const [version, usedAt] of pins ?? []) if (usedAt < since) pins!.delete(version);
+    return [...(pins?.keys() ?? [])];
+  }
+
+  /** The schema files that no version in use has; another version that has one gets it written again when it is read. */
+  async #schemaFiles(
+    datasetId: number,
+    { columns }: LogState,
+    pinned: readonly Snapshot[],
+  ): Promise<readonly VacuumFile[]> {
+    const { folder } = this.#options;
+    const used = new Set([columns, ...pinned.map((one) => one.columns)].map(schemaFilePath));
+    const names = await list(folder.datasetFile(datasetId, '_schema'));
+    return names
+      .map(({ name }) => `_schema/${name}`)
+      .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !used.has(path))
+      .map((path) => ({ path, bytes: fileSize(folder.datasetFile(datasetId, path)) ?? 0 }));
+  }
+}

@@ -1,0 +1,39 @@
+import type { Store } from '../../../engine/store/store.js';
+
+/** Work that the server does on a dataset by itself, as a background task. */
+export interface Upkeep {
+  /** The kind of job. */
+  readonly kind: string;
+  /** The description of its tasks. */
+  readonly description: string;
+  /** What the operator is told when it fails, before the reason. */
+  readonly failure: string;
+  /** Whether it may be due again at once. */
+  readonly repeats: boolean;
+  isDue(store: Store, datasetId: number, isQuiet: boolean): Promise<boolean>;
+}
+
+/** All kinds of upkeep, in the order in which they are done. */
+export const upkeep: readonly Upkeep[] = [
+  {
+    kind: 'merge',
+    description: 'Merge small segments',
+    failure: 'segments were not merged',
+    repeats: true,
+    isDue: async (store, id, isQuiet) => (await store.mergeable(id, isQuiet)) !== undefined,
+  },
+  {
+    kind: 'vacuum',
+    description: 'Remove files of earlier versions',
+    failure: 'files of earlier versions were not removed',
+    repeats: false,
+    isDue: (store, id) => store.isVacuumDue(id),
+  },
+  {
+    kind: 'checkpoint',
+    description: 'Write a checkpoint of the log',
+    failure: 'no checkpoint of the log was written',
+    repeats: false,
+    isDue: (store, id) => store.isCheckpointDue(id),
+  },
+];

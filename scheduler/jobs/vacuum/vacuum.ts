@@ -1,0 +1,95 @@
+import type { Catalog } from '../../../engine/catalog/catalog.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { canceled } from '../../../engine/core/errors.js';
+import { removeFile, syncFolder } from '../../../engine/core/files.js';
+import type { VacuumNeeds, VacuumPlan } from '../../../engine/store/store.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
+import type { Job } from '../job.js';
+
+/** The dataset, and the files to remove. */
+interface VacuumParams extends VacuumPlan {
+  readonly datasetId: number;
+}
+
+/** What a vacuum has removed. */
+interface VacuumResult {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * Removes the files that only earlier versions need, which were the newest too long ago. `prepare` writes to the log which files go; from then on
+ * no version that needs them can be read, so the worker may remove them and be killed or canceled in between: the next vacuum goes on. `publish` writes
+ * that they are gone.
+ */
+export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
+  kind: 'vacuum',
+  type: 'datasets.DatasetVacuum',
+  displayName: 'Dataset Vacuum',
+  background: { priority: 95, concurrency: () => 1, isShared: true },
+  attempts: 2,
+
+  async prepare(task, { catalog, store, persist }) {
+    const datasetId = task.targetObjectId!;
+    return withDatasetLock(datasetId, async () => {
+      if ((await catalog.datasets.get(datasetId))?.availability !== 'available') return null;
+      const plan = await store.beginVacuum(datasetId, await needsOf(catalog, task));
+      if (plan === undefined) return null;
+      crashpoint('vacuum.begun');
+      await persist(() => catalog.datasets.rewritten(datasetId, plan.version, 0));
+      return { datasetId, ...plan };
+    });
+  },
+
+  async run({ datasetId, files }, { data, signal, progress }) {
+    const bytesTotal = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const none = { records: 0, recordsTotal: null, errors: 0 };
+    let done = 0;
+    for (const { path, bytes } of files) {
+      if (signal.aborted) throw canceled();
+      await removeFile(data.datasetFile(datasetId, path));
+      crashpoint('vacuum.partial');
+      done += bytes;
+      progress({ ...none, bytes: done, bytesTotal });
+    }
+    // The entry that says that they are gone must not be on the disk before they are.
+    await syncFolder(data.dataset(datasetId));
+    return { files: files.length, bytes: bytesTotal };
+  },
+
+  async publish(task, _, { catalog, store, persist }) {
+    crashpoint('vacuum.removed');
+    const datasetId = task.targetObjectId!;
+    await withDatasetLock(datasetId, async () => {
+      const version = await store.endVacuum(datasetId);
+      crashpoint('vacuum.ended');
+      if (version !== undefined)
+        await persist(() => catalog.datasets.rewritten(datasetId, version, 0));
+    });
+    await persist(async () => void (await catalog.tasks.complete(task.id)));
+    return 'published';
+  },
+
+  logEntry: {
+    key: 'vacuum',
+    async replay({ catalog, datasetId, version }) {
+      await catalog.datasets.rewritten(datasetId, version, 0);
+    },
+  },
+};
+
+/**
+ * What other tasks on the dataset need: those that run read the newest version, or one that was the newest since they were created, and exports name
+ * their version beforehand.
+ */
+async function needsOf(
+  { tasks, exports }: Pick<Catalog, 'tasks' | 'exports'>,
+  { id, targetObjectId }: TaskRow,
+): Promise<VacuumNeeds> {
+  const datasetId = targetObjectId!;
+  const running = await tasks.runningOn(datasetId);
+  const since = Math.min(...running.filter((one) => one.id !== id).map((one) => one.createdAt));
+  const versions = await exports.openVersions(datasetId);
+  return { since: Number.isFinite(since) ? since : undefined, versions };
+}

@@ -1,0 +1,130 @@
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
+import { readCheckpoint, stateChecksum } from '../../../engine/store/checkpoint.js';
+import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
+import { nothing, type LogState } from '../../../engine/store/log-state.js';
+import { openStore } from '../../../engine/store/open.js';
+import { replay } from '../../../engine/store/snapshot.js';
+import type { Store } from '../../../engine/store/store.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { Numbers } from './numbers.js';
+
+const rounds = Number(process.env['STRANDLAKE_CASES'] ?? 4);
+const noNeeds = { since: undefined, versions: [] };
+
+let root: string;
+let folder: DataFolder;
+let clock = 1_000_000;
+const warnings: string[] = [];
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-checkpoint-')));
+  folder = await openDataFolder(root);
+  jest.spyOn(process, 'emitWarning').mockImplementation((text) => void warnings.push(String(text)));
+});
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await rm(root, { recursive: true });
+});
+
+const open = (): Store =>
+  openStore(folder, { checkEveryMs: 0, keepVersionsMs: 0, pinMs: 0, now: () => clock });
+
+async function writeFor(store: Store, id: number, version: number): Promise<void> {
+  await makeFolder(folder.taskScratch(id, 999));
+  const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
+  const checkpoint = await writeCheckpoint(folder, id, version, file);
+  await store.publishCheckpoint(id, file, checkpoint);
+  await removeFile(file);
+}
+
+/** All of a state, with the order of its segments. */
+function shown(state: LogState): unknown {
+  return { ...state, live: [...state.live], removed: [...state.removed] };
+}
+
+test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SEED=${seed})`, async () => {
+  for (let round = 0; round < rounds; round++) {
+    const next = random(seed + round);
+    const id = 1_000 + round;
+    const store = open();
+    const numbers = new Numbers(folder, store, id, next);
+    for (let step = 0; step < 40; step++) {
+      clock += 10;
+      await numbers.change();
+      if (next() < 0.2) {
+        const plan = await store.beginVacuum(id, noNeeds);
+        if (plan !== undefined && next() < 0.8) {
+          for (const { path } of plan.files) await removeFile(folder.datasetFile(id, path));
+          await store.endVacuum(id);
+        }
+        numbers.noteSame(await open().snapshot(id));
+      }
+      if (next() < 0.2) {
+        const { version } = await open().snapshot(id);
+        await writeFor(store, id, version);
+        const whole = await replay(folder, id, Infinity, nothing);
+        const read = await readCheckpoint(folder, id, version);
+        expect([round, step, shown(read)]).toEqual([round, step, shown(whole)]);
+        expect(stateChecksum(id, read)).toBe(stateChecksum(id, whole));
+      }
+    }
+    const last = numbers.versions.length - 1;
+    for (let version = 0; version <= last; version++) {
+      const [short, whole] = [await replay(folder, id, version), await replay(folder, id, version, nothing)]; // prettier-ignore
+      expect([round, version, shown(short)]).toEqual([round, version, shown(whole)]);
+    }
+    expect(await store.verify(id)).toEqual([]);
+    const names = await readdir(folder.log(id));
+    expect(names.filter((name) => name.includes('checkpoint.')).length).toBeLessThanOrEqual(2);
+  }
+  expect(warnings).toEqual([]);
+});
+
+test(`a damaged checkpoint is ignored with a warning, and verification names it (STRANDLAKE_SEED=${seed})`, async () => {
+  const [id, next, store] = [2_000, random(seed), open()];
+  const numbers = new Numbers(folder, store, id, random(5));
+  while (numbers.versions.length < 12) await numbers.change();
+  await writeFor(store, id, 4);
+  await writeFor(store, id, 9);
+  const whole = shown(await replay(folder, id, Infinity, nothing));
+  const path = folder.checkpoint(id, 9);
+  const bytes = await readFile(path);
+  let noticed = 0;
+  for (let i = 0; i < 150; i++) {
+    const bad = Buffer.from(bytes);
+    const at = Math.floor(next() * bad.length);
+    bad[at] = bad[at]! ^ (1 << Math.floor(next() * 8));
+    await writeFile(path, next() < 0.1 ? bad.subarray(0, at) : bad);
+    expect([i, at, shown(await replay(folder, id))]).toEqual([i, at, whole]);
+    if ((await store.verify(id)).length > 0) noticed++;
+  }
+  expect(noticed).toBeGreaterThan(75); // statistics and indexes, which nothing reads, make up the rest
+  // That of another version, and of another dataset.
+  await writeFile(path, await readFile(folder.checkpoint(id, 4)));
+  expect(shown(await replay(folder, id))).toEqual(whole);
+  const name = basename(path);
+  expect(await store.verify(id)).toEqual([{ path: `_delta_log/${name}`, problem: expect.stringMatching(/^cannot be read: does not match its checksum$/) }]); // prettier-ignore
+  expect(warnings[0]).toMatch(/^dataset 2000: the checkpoint of version 9 is not used \(/);
+  expect(new Set(warnings).size).toBe(warnings.length);
+});
+
+test('a checkpoint is due after a hundred entries, and names the newest one for other readers', async () => {
+  const [id, store] = [3_000, open()];
+  const numbers = new Numbers(folder, store, id, random(1));
+  while (numbers.versions.length < 100) {
+    expect(await store.isCheckpointDue(id)).toBe(false);
+    await numbers.change();
+  }
+  for (const due of [store, open()]) expect(await due.isCheckpointDue(id)).toBe(true);
+  await writeFor(store, id, 99);
+  for (const due of [store, open()]) expect(await due.isCheckpointDue(id)).toBe(false);
+  const last: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
+  const { segments } = await store.snapshot(id);
+  expect(last).toMatchObject({ version: 99, numOfAddFiles: segments.length, size: expect.any(Number) }); // prettier-ignore
+  await store.drop(id);
+});

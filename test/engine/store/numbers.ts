@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { makeFolder } from '../../../engine/core/files.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
+import type { Segment, Snapshot, Store, TracedRows } from '../../../engine/store/store.js';
+import type { Random } from '../../random.js';
+import { batchOf } from './random.js';
+import { writeSegment } from './write-segment.js';
+
+const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+
+/** A dataset whose records are numbers, with what each of its files and versions has. */
+export class Numbers {
+  readonly #folder: DataFolder;
+  readonly #store: Store;
+  readonly #id: number;
+  readonly #next: Random;
+  /** The number in each row of a file, deleted rows included. */
+  readonly #files = new Map<string, readonly number[]>();
+  readonly versions: { readonly snapshot: Snapshot; readonly live: readonly number[] }[] = [];
+  #last = 0;
+
+  constructor(folder: DataFolder, store: Store, id: number, next: Random) {
+    this.#folder = folder;
+    this.#store = store;
+    this.#id = id;
+    this.#next = next;
+  }
+
+  get #segments(): readonly Segment[] {
+    return this.versions.at(-1)?.snapshot.segments ?? [];
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  async change(): Promise<void> {
+    const what = this.#next();
+    if (what < 0.3 || this.#segments.length === 0) await this.#append();
+    else if (what < 0.7) await this.#update();
+    else if (what < 0.78) await this.#remove();
+    else await this.#merge();
+  }
+
+  async #append(): Promise<void> {
+    const files = Array.from({ length: 1 + this.#below(2) }, () =>
+      Array.from({ length: 1 + this.#below(6) }, () => this.#last++),
+    );
+    const { add, scratch } = await this.#staged(files);
+    await this.#commit({ add }, scratch, files);
+  }
+
+  /** Deletes rows and restores others, in several segments. */
+  async #update(): Promise<void> {
+    const update = this.#segments.flatMap((segment): Segment[] => {
+      if (this.#next() < 0.5) return [];
+      const before = segment.deletion ? [...deletedRows(segment.deletion)] : [];
+      const rows = Array.from({ length: segment.rows }, (_, row) => row);
+      const after = rows.filter((row) => this.#next() < 0.4 !== before.includes(row));
+      const deletion = after.length > 0 ? deletionVector(Int32Array.from(after)) : undefined;
+      return [{ ...segment, deletion }];
+    });
+    await this.#commit({ update });
+  }
+
+  async #remove(): Promise<void> {
+    await this.#commit({ remove: [this.#segments[this.#below(this.#segments.length)]!.path] });
+  }
+
+  async #merge(): Promise<void> {
+    const first = this.#below(this.#segments.length);
+    const replace = this.#segments.slice(first, first + 1 + this.#below(3));
+    const all = replace.flatMap(({ path }) => this.#files.get(path)!);
+    const gone = new Set(replace.flatMap((segment) => this.#deleted(segment)));
+    const drops = this.#next() < 0.5;
+    const kept = drops ? all.filter((n) => !gone.has(n)) : all;
+    if (kept.length === 0) return;
+    const { add, scratch } = await this.#staged([kept]);
+    const rows = Int32Array.from(all.keys()).filter((row) => gone.has(all[row]!));
+    const deletion = rows.length > 0 && !drops ? deletionVector(rows) : undefined;
+    const merged = { replace, add: [{ ...add[0]!, deletion }], info: {} };
+    this.#note(await this.#store.rewrite(this.#id, merged, scratch), [kept]);
+  }
+
+  #deleted({ path, deletion }: Segment): readonly number[] {
+    const numbers = this.#files.get(path)!;
+    return deletion ? Array.from(deletedRows(deletion), (row) => numbers[row]!) : [];
+  }
+
+  async #staged(files: readonly (readonly number[])[]) {
+    const scratch = this.#folder.taskScratch(this.#id, this.versions.length + 1);
+    await makeFolder(scratch);
+    const add: Segment[] = [];
+    for (const [i, numbers] of files.entries()) {
+      const data = batchOf(columns, [numbers.map(BigInt)], numbers.length, 1n, i);
+      add.push(await writeSegment({ columns, data, rows: numbers.length }, join(scratch, `${i}.parquet`))); // prettier-ignore
+    }
+    return { add, scratch };
+  }
+
+  async #commit(
+    change: { add?: Segment[]; remove?: string[]; update?: Segment[] },
+    scratch = this.#folder.scratch,
+    files: readonly (readonly number[])[] = [],
+  ): Promise<void> {
+    const base = this.versions.length - 1;
+    const whole = { columns, add: [], remove: [], info: {}, base, ...change };
+    this.#note(await this.#store.commit(this.#id, whole, scratch), files);
+  }
+
+  /** Notes the versions that other operations have made, which have the records of the last one. */
+  noteSame(snapshot: Snapshot): void {
+    while (this.versions.length <= snapshot.version) this.#note(snapshot, []);
+  }
+
+  #note(snapshot: Snapshot, files: readonly (readonly number[])[]): void {
+    const fresh = snapshot.segments.filter(({ path }) => !this.#files.has(path));
+    for (const [i, { path }] of fresh.entries()) this.#files.set(path, files[i]!);
+    const live = snapshot.segments.flatMap((segment) => {
+      const gone = new Set(this.#deleted(segment));
+      return this.#files.get(segment.path)!.filter((n) => !gone.has(n));
+    });
+    this.versions.push({ snapshot, live });
+  }
+
+  /** The numbers in rows of a version, in insertion order. */
+  numbersIn(version: number, rows: ReadonlyMap<string, TracedRows>): readonly number[] {
+    const segments = this.versions[version]?.snapshot.segments ?? [];
+    const paths = segments.map(({ path }) => path);
+    expect([...rows.keys()].filter((path) => !paths.includes(path))).toEqual([]);
+    return paths.flatMap((path) => {
+      const own = rows.get(path);
+      const numbers = this.#files.get(path)!;
+      if (own === undefined) return [];
+      return own === 'all' ? numbers : Array.from(own, (row) => numbers[row]!);
+    });
+  }
+}

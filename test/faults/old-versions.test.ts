@@ -1,0 +1,80 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { startLab } from '../api/lab.js';
+import { seed } from '../seed.js';
+import { differences } from './differences.js';
+import { newCounts, randomVersions, type FastClock } from './random-versions.js';
+
+const keepVersionsMs = 7 * 86_400_000;
+const clock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
+const now = (): number => Date.now() + clock.aheadMs;
+const lab = await startLab({ scheduler: { quietMs: 30 }, store: { keepVersionsMs, now } });
+
+test(`versions within the window stay as they were while others are removed (STRANDLAKE_SEED=${seed})`, async () => {
+  await randomVersions(lab, seed, 60, newCounts(), clock);
+  expect(Math.min(clock.vacuums, clock.gone)).toBeGreaterThan(0);
+  expect(await differences(lab.server)).toEqual([]);
+});
+
+/** Compares what a dataset takes on the disk with the files in its folder. */
+async function expectDiskUse(id: number): Promise<void> {
+  const { ann, server } = lab;
+  const { status, json } = await ann.get(`/v2/datasets/${id}/disk_use`);
+  const folder = server.data.dataset(id);
+  const sizes = async (path: string, of: (name: string) => boolean) => {
+    const names = (await readdir(path)).filter(of);
+    return Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+  };
+  const shown = (list: readonly number[]) => ({ files: list.length, bytes: list.reduce((a, b) => a + b, 0) }); // prettier-ignore
+  const live = (await server.store.snapshot(id)).segments.map(({ path }) => path);
+  const segments = (isLive: boolean) => sizes(folder, (name) => name.endsWith('.parquet') && live.includes(name) === isLive); // prettier-ignore
+  const log = await sizes(server.data.log(id), (name) => name.endsWith('.json'));
+  const parts = { live: shown(await segments(true)), old_versions: shown(await segments(false)), log: shown(log), checkpoints: { files: 0, bytes: 0 } }; // prettier-ignore
+  const total = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0);
+  expect([status, json]).toEqual([200, { ...parts, version: log.length - 1, readable_since: expect.stringMatching(/^20/), total_bytes: total, archive_bytes: 0 }]); // prettier-ignore
+}
+
+test('a version past the window is a 400 that says since when versions can be read, unless it was just read', async () => {
+  const { ann, server } = lab;
+  const id = await lab.newDataset();
+  for (let n = 0; n < 16; n++) await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] }); // prettier-ignore
+  await server.scheduler.compacted();
+  const data = `/v2/datasets/${id}/data`;
+  const commits = (await ann.get(`/v2/datasets/${id}/commits`)).json['data'] as { id: number }[];
+  const [newest, first] = [commits[0]!.id, commits.at(-1)!.id];
+  const page = await ann.post(data, { as_of: commits[3]!.id, cursor: true, limit: 1 });
+  clock.aheadMs += 9 * 86_400_000;
+  // Reading keeps a version for an hour.
+  const { cursor } = (await ann.post(data, { as_of: commits[3]!.id, cursor: true, limit: 1 })).json;
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 16 }] });
+  await server.scheduler.compacted();
+  const walk = await ann.post(data, { cursor, as_of: commits[3]!.id });
+  expect((walk.json['results'] as { n: number }[]).map(({ n }) => n)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1)); // prettier-ignore
+  expect((await ann.post(data, { as_of: newest })).json['total']).toBe(16);
+  clock.aheadMs += 9 * 86_400_000;
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 17 }] });
+  await server.scheduler.compacted();
+  const detail = expect.stringMatching(
+    /^Version 0 of dataset \d+ cannot be read any more: its files were removed\. The versions since 20.* can be read; the server keeps earlier versions for 7 days \(--keep-versions-days\)\.$/,
+  );
+  for (const [what, answer] of [
+    ['as_of', await ann.post(data, { as_of: first })],
+    ['diff', await ann.get(`/v2/datasets/${id}/diff?from=${first}`)],
+    ['cursor', await ann.post(data, { as_of: commits[3]!.id, cursor: page.json['cursor'] })],
+  ] as const)
+    expect([what, answer.status, answer.json]).toEqual([what, 400, { detail: what === 'cursor' ? expect.stringContaining('cannot be read') : detail }]); // prettier-ignore
+  const since = /since (\S+) can/.exec(String((await ann.post(data, { as_of: first })).json['detail']))![1]; // prettier-ignore
+  expect((await ann.post(data, { as_of: since })).status).toBe(200);
+  const body = { dataset_id: id, format: 'json', as_of: first };
+  expect((await ann.post('/v2/dataset_exports', body)).status).toBe(400);
+  const verified = await ann.post(`/v2/datasets/${id}/verify`);
+  expect(verified.json).toMatchObject({ is_whole: true, records: 18 });
+  await expectDiskUse(id);
+  // A rollback needs no removed file.
+  expect((await ann.post(`/v2/dataset_commits/${first}/rollback`, {})).status).toBe(201);
+  expect(await lab.total(id)).toBe(17);
+  const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectId: id }, { limit: 5, offset: 0 }); // prettier-ignore
+  expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
+  expect(await differences(server)).toEqual([]);
+});

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import type { Store } from '../../../engine/store/store.js';
+import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
+import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { hostWithoutEngine } from '../../faults/in-process.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { KillableServer, killedRepeatedly, recovered } from '../processes/killable.js';
+import { Lake } from '../lake.js';
+
+/*
+ * Kills a vacuum, or makes the disk fail, at every step. Afterwards the records are unchanged, only the files of the newest version are left, and
+ * the log says so. Each case begins with sixteen commits that were merged into one segment.
+ */
+const records = Array.from({ length: 32 }, (_, i) => BigInt(i));
+const keepNothing = { keepVersionsMs: 0 };
+let template: string;
+let datasetId: number;
+const copies: string[] = [];
+let lake: Lake;
+let scheduler: Scheduler | undefined;
+
+async function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+  const config = { threads: 1, workerMemoryMb: 512 };
+  const report = (): void => undefined; // a failure is tried again
+  scheduler = await lake.schedule({ config, startHost: hostWithoutEngine, report, ...options });
+  return scheduler;
+}
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  template = lake.data.root;
+  datasetId = await lake.dataset();
+  const running = await start();
+  for (let i = 0; i < 16; i++) {
+    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+    running.wake();
+    expect((await running.wait(task.id)).status).toBe('completed');
+  }
+  await running.compacted();
+  expect(await segmentNames(lake.data.root)).toHaveLength(17);
+  await running.close();
+  await lake.close();
+  process.env['STRANDLAKE_KEEP_VERSIONS_MS'] = '0';
+});
+afterEach(async () => {
+  await scheduler?.close();
+  scheduler = undefined;
+  await lake.close();
+});
+afterAll(async () => {
+  for (const root of [template, ...copies]) await rm(root, { recursive: true });
+});
+
+async function copy(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'strandlake-vacuum-'));
+  copies.push(root);
+  await cp(template, root, { recursive: true });
+  return root;
+}
+
+async function segmentNames(root: string): Promise<readonly string[]> {
+  const names = await readdir(join(root, 'datasets', String(datasetId)));
+  return names.filter((name) => name.endsWith('.parquet'));
+}
+
+async function expectVacuumed(root: string): Promise<void> {
+  lake = await Lake.open(root, keepNothing);
+  expect(await lake.damage()).toEqual([]);
+  const { files, segments } = await lake.store.snapshot(datasetId);
+  expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(records);
+  expect(await segmentNames(root)).toEqual(segments.map(({ path }) => path));
+  const [isDue, ended] = [await lake.store.isVacuumDue(datasetId), await lake.store.endVacuum(datasetId)]; // prettier-ignore
+  expect([isDue, ended]).toEqual([false, undefined]);
+  await expect(lake.store.snapshot(datasetId, 3)).rejects.toMatchObject({ code: 'invalid' });
+}
+
+describe('a vacuum that is killed at', () => {
+  const inServer = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.linked:2', 'vacuum.ended']; // prettier-ignore
+  test.each(inServer)('%s goes on after the next start', async (point) => {
+    const root = await copy();
+    const crashing = new KillableServer(root, point);
+    await crashing.exit();
+    expect([point, crashing.isIdle]).toEqual([point, false]);
+    await recovered(root);
+    await expectVacuumed(root);
+  });
+
+  test('vacuum.partial in the worker is continued by the next worker', async () => {
+    const root = await copy();
+    const server = new KillableServer(root, 'vacuum.partial:5', 'worker');
+    await server.exit();
+    expect(server.isIdle).toBe(true);
+    await expectVacuumed(root);
+  });
+
+  test(`random moments goes on after the next start (STRANDLAKE_SEED=${seed})`, async () => {
+    const root = await copy();
+    await killedRepeatedly(root, 2, 300, random(seed));
+    await recovered(root);
+    await expectVacuumed(root);
+  });
+});
+
+/** The store, which arms a fault when a vacuum begins. */
+function armed(store: Store, fault: Fault): Store {
+  let isArmed = false;
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'beginVacuum' && !isArmed) {
+        isArmed = true;
+        armFault(fault);
+      }
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+describe('a vacuum on a failing disk', () => {
+  const faults: readonly Omit<Fault, 'nth'>[] = [
+    { code: 'ENOSPC', operations: ['write', 'rename', 'link', 'commit'] },
+    { code: 'EIO', operations: ['flush', 'remove'] },
+  ];
+  test.each(faults)('$code at any step changes no record, and it goes on later', async (fault) => {
+    for (let nth = 1; ; nth += 1) {
+      const root = await copy();
+      lake = await Lake.open(root, keepNothing);
+      const running = await start({ store: armed(lake.store, { ...fault, nth }), retryMs: 5 });
+      await running.compacted();
+      const hits = faultHits();
+      armFault(undefined);
+      await running.close();
+      await lake.close();
+      lake = await Lake.open(root, keepNothing);
+      const { files } = await lake.store.snapshot(datasetId);
+      expect([nth, (await readWithDuckdb(files, 'n')).columns[0]]).toEqual([nth, records]);
+      const again = await start();
+      await again.compacted();
+      await again.close();
+      await lake.close();
+      await expectVacuumed(root);
+      if (hits.length === 0) return;
+      await lake.close();
+    }
+  });
+});
+
+test('a vacuum that is canceled leaves the versions that need no removed file', async () => {
+  const root = await copy();
+  lake = await Lake.open(root, keepNothing);
+  const canceling: typeof hostWithoutEngine = (...args) => {
+    const host = hostWithoutEngine(...args);
+    return {
+      ...host,
+      send(message) {
+        host.send(message);
+        if (message.type === 'run') void running.cancel(message.taskId).catch(() => undefined);
+      },
+    };
+  };
+  const running = await start({ startHost: canceling });
+  await running.compacted();
+  const { rows } = await lake.catalog.tasks.list({ viewer: null, kinds: ['vacuum'], classes: ['background'] }, { limit: 1, offset: 0 }); // prettier-ignore
+  expect(rows.map(({ status }) => status)).toEqual(['canceled']);
+  expect(await lake.store.verify(datasetId)).toEqual([]);
+  await running.close();
+  await lake.close();
+  await recovered(root);
+  await expectVacuumed(root);
+});
+
+test('what a running task may read stays until it has ended', async () => {
+  const root = await copy();
+  lake = await Lake.open(root, keepNothing);
+  const { catalog } = lake;
+  const other = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  const since = other.createdAt;
+  expect((await catalog.tasks.runningOn(datasetId)).map(({ id }) => id)).toEqual([other.id]);
+  expect((await lake.store.beginVacuum(datasetId, { since: since - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
+  await catalog.tasks.complete(other.id);
+  await recoveredOnly(root);
+});
+
+/** Closes the folder, lets a server do what is due, and checks it. */
+async function recoveredOnly(root: string): Promise<void> {
+  await lake.close();
+  await recovered(root);
+  await expectVacuumed(root);
+}
