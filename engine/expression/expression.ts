@@ -34,17 +34,25 @@ export interface UnknownName {
   readonly column: number;
 }
 
-/** A compiled expression. It runs one evaluation at a time, but a function of the host may start another one of it. */
+/** A compiled expression. A function of the host may evaluate it again meanwhile. */
 export class Expression {
   /** The fields of the record that it reads, in the order in which `evaluateFields` wants them, or `all`. */
   readonly fieldsRead: FieldsRead;
   readonly unknownNames: readonly UnknownName[];
   readonly #state: EvaluationState;
+  readonly #tree: SyntaxNode;
+  readonly #options: ExpressionOptions;
   readonly #code: Code;
   readonly #cost: number;
   readonly #frameSize: number;
+  /** The frame of all evaluations, if none has variables. */
+  readonly #frame: ActivationFrame | undefined;
+  #isRunning = false;
+  #inner: Expression | undefined;
 
   constructor(tree: SyntaxNode, options: ExpressionOptions = {}) {
+    this.#tree = tree;
+    this.#options = options;
     const variables = options.variables ?? [];
     const limits = { ...defaultLimits, ...options.limits };
     const clock = options.clock ?? (() => performance.now());
@@ -55,6 +63,7 @@ export class Expression {
     const scope = new NameScope();
     this.#code = compiler.compile(tree, scope);
     this.#frameSize = scope.layout.size;
+    this.#frame = this.#frameSize === 0 ? new ActivationFrame([], undefined) : undefined;
     this.#cost = costOf(tree);
     this.unknownNames = compiler.unknownNames();
   }
@@ -65,6 +74,7 @@ export class Expression {
     variables: readonly (PyValue | undefined)[] = [],
     host: ExpressionHost = {},
   ): PyValue {
+    if (this.#isRunning) return this.#copy().evaluate(record, variables, host);
     const { fields } = this.#state;
     if (this.fieldsRead !== 'all')
       for (let i = 0; i < this.fieldsRead.length; i++)
@@ -78,6 +88,7 @@ export class Expression {
     variables: readonly (PyValue | undefined)[] = [],
     host: ExpressionHost = {},
   ): PyValue {
+    if (this.#isRunning) return this.#copy().evaluateFields(values, variables, host);
     const { fields } = this.#state;
     for (let i = 0; i < values.length; i++) fields[i] = values[i];
     return this.#run(undefined, variables, host);
@@ -98,11 +109,20 @@ export class Expression {
     state.host = host;
     for (let i = 0; i < state.variables.length; i++) state.variables[i] = variables[i];
     state.budget.start(this.#cost);
+    this.#isRunning = true;
     try {
-      return this.#code(new ActivationFrame(this.#slots(), undefined));
+      return this.#code(this.#frame ?? new ActivationFrame(this.#slots(), undefined));
     } catch (error) {
       throw asExpressionError(error);
+    } finally {
+      this.#isRunning = false;
     }
+  }
+
+  /** The same expression, for an evaluation that a function of the host starts during one. */
+  #copy(): Expression {
+    this.#inner ??= new Expression(this.#tree, this.#options);
+    return this.#inner;
   }
 
   #slots(): (PyValue | undefined)[] {

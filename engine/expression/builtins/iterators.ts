@@ -32,7 +32,9 @@ function sum(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyV
   const iterator = iterate(runtime, values);
   for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
     runtime.budget.charge(1);
-    total = add(runtime, total, item);
+    const small: number =
+      typeof total === 'number' && typeof item === 'number' ? total + item : 0.5;
+    total = Number.isSafeInteger(small) ? small : add(runtime, total, item);
   }
   return total;
 }

@@ -49,7 +49,16 @@ export function makeInt(
 const prefixes: Readonly<Record<string, number>> = { x: 16, o: 8, b: 2 };
 
 function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
-  if (base === 10 && text.length < 16 && /^-?[0-9]+$/.test(text)) return Number(text) + 0;
+  if (base === 10 && text.length < 16) {
+    let value = 0;
+    let at = 0;
+    for (; at < text.length; at++) {
+      const digit = text.charCodeAt(at) - 48;
+      if (digit < 0 || digit > 9) break;
+      value = 10 * value + digit;
+    }
+    if (at === text.length && at > 0) return value;
+  }
   const failed = () =>
     valueError(`invalid literal for int() with base ${base}: ${reprOf(runtime, text)}`);
   const plain = stripWhiteSpace(asciiDigits(text));

@@ -119,6 +119,13 @@ function compileConstantSlice(
       state.budget.text(Math.max(0, end - start));
       return value.slice(start, Math.max(start, end));
     }
+    if (isConstant && value instanceof PyList) {
+      const { items } = value;
+      const from = start < 0 ? Math.max(0, start + items.length) : start;
+      const to = stop < 0 ? stop + items.length : Math.min(stop, items.length);
+      state.budget.elements(Math.max(0, to - from));
+      return new PyList(items.slice(from, Math.max(from, to)));
+    }
     return subscript(state, value, index(frame));
   };
 }

@@ -54,12 +54,46 @@ export function compileComprehension(
     if (needsReset) for (const slot of slots) frame.slots[slot] = undefined;
     return frame;
   };
+  if (node.result === 'generator' && clauses.length === 1)
+    return (frame) => {
+      const source = iterable(frame);
+      const isArray = source instanceof PyList || source instanceof PyTuple;
+      const items = isArray ? source.items : undefined;
+      const iterator = isArray ? undefined : iterate(state, source);
+      return generateSimply(state, clauses[0]!, items, iterator, enter(frame), element);
+    };
   if (node.result === 'generator')
     return (frame) => {
       // As in Python, what cannot be iterated fails here, not at the first item.
       const source = iterate(state, iterable(frame));
       return generate(state, clauses, source, enter(frame), element);
     };
+  if (node.result === 'list' && clauses.length === 1) {
+    const { assign, accepts, cost } = clauses[0]!;
+    // The common case without a call per pass: measured at half the time.
+    return (frame) => {
+      const source = iterable(frame);
+      const inner = enter(frame);
+      const { budget } = state;
+      const items: PyValue[] = [];
+      const isArray = source instanceof PyList || source instanceof PyTuple;
+      const values = isArray ? source.items : undefined;
+      const iterator = values === undefined ? iterate(state, source) : undefined;
+      for (let i = 0; ; i++) {
+        const item = values === undefined ? iterator!.next() : values[i];
+        if (item === undefined) return new PyList(items);
+        budget.charge(cost);
+        assign(inner, item);
+        if (accepts !== undefined && !accepts(inner)) continue;
+        const before = budget.memory;
+        const changes = budget.mutations;
+        const value = element(inner);
+        if (budget.memory - before > 1000) release(state, before, changes, value);
+        budget.grow(items.length);
+        items.push(value);
+      }
+    };
+  }
   if (node.result === 'list')
     return (frame) => {
       const source = iterable(frame);
@@ -209,10 +243,48 @@ function generate(
   });
 }
 
+/** A generator with one clause, over the items of a list or tuple or over an iterator. */
+function generateSimply(
+  state: EvaluationState,
+  { assign, accepts, cost }: CompiledClause,
+  items: readonly PyValue[] | undefined,
+  iterator: PyIterator | undefined,
+  frame: ActivationFrame,
+  element: Code,
+): PyIterator {
+  const { budget } = state;
+  let isOpen = true;
+  let next = 0;
+  return new PyIterator('generator', () => {
+    if (!isOpen) return undefined;
+    // An error ends a generator, too.
+    isOpen = false;
+    for (;;) {
+      const item = items === undefined ? iterator!.next() : items[next++];
+      if (item === undefined) return undefined;
+      budget.charge(cost);
+      assign(frame, item);
+      if (accepts !== undefined && !accepts(frame)) continue;
+      const before = budget.memory;
+      const changes = budget.mutations;
+      const value = element(frame);
+      if (budget.memory - before > 1000) release(state, before, changes, value);
+      isOpen = true;
+      return value;
+    }
+  });
+}
+
 /** Gives back the memory of a pass of which only a simple value stays; a change of a collection may have kept more. */
 function release(state: EvaluationState, before: number, changes: number, value: PyValue): void {
   if (state.budget.mutations !== changes) return;
   if (typeof value === 'string') state.budget.memory = before + 2 * value.length + 16;
   else if (typeof value !== 'object' || value === null || value instanceof Float)
     state.budget.memory = before;
+}
+
+function emptySlots(size: number): (PyValue | undefined)[] {
+  const slots: (PyValue | undefined)[] = [];
+  for (let i = 0; i < size; i++) slots.push(undefined);
+  return slots;
 }

@@ -1,6 +1,7 @@
 import type { DictItem, DisplayItem, SyntaxNode, TemplatePart } from '../syntax/tree.js';
 import { addMember, setItem, updateDict } from '../values/dict.js';
 import { typeError } from '../values/errors.js';
+import { isEasilyFixed } from '../values/float-text.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
 import { formatValue } from '../formatting/format-value.js';
@@ -149,8 +150,7 @@ function compilePart(
     // toFixed rounds like Python, unless the value may lie in the middle of two results; see fixedText.
     if (places !== undefined && shown instanceof Float && conversion === '') {
       const count = Number(places);
-      const isEasy =
-        Math.abs(shown.value) < 1e21 && !Number.isInteger(shown.value * 2 ** (count + 1));
+      const isEasy = isEasilyFixed(Math.abs(shown.value), count);
       if (isEasy) return shown.value.toFixed(count);
     }
     const converted = conversion === '' ? shown : write(state, shown);

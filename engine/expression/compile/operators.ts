@@ -226,7 +226,7 @@ function compileOne(
         const b = right(frame);
         const areSimple =
           (typeof a === 'number' && typeof b === 'number') ||
-          (typeof a === 'string' && typeof b === 'string');
+          (typeof a === 'string' && typeof b === 'string' && a.length < 1000);
         return (areSimple ? a === b : isEqual(state, a, b)) === isWanted;
       };
     }

@@ -58,6 +58,17 @@ class PercentFormatter {
   }
 
   #conversion(): string {
+    // Most conversions are a single letter.
+    const letter = this.#text[this.#position];
+    if (letter === 's' || letter === 'd') {
+      const value = this.#args[this.#next];
+      const isEasy = typeof value === 'number' || (letter === 's' && typeof value === 'string');
+      if (isEasy) {
+        this.#position += 1;
+        this.#next += 1;
+        return String(value);
+      }
+    }
     let key: PyValue | undefined;
     if (this.#text[this.#position] === '(') key = this.#key();
     const flags = this.#read(/[-+ #0]*/y);

@@ -55,24 +55,34 @@ function isCased(one: string): boolean {
   return upperCase.test(one) || lowerCase.test(one) || titleCase.test(one);
 }
 
+/** The small letter of a letter in a text: a sigma at the end of a word is another one. */
+function lowerAt(text: string, at: number, letter: string): string {
+  if (letter !== 'Σ') return letter.toLowerCase();
+  const isLast = /[\p{L}\p{Lt}][\p{Case_Ignorable}]*$/u.test(text.slice(Math.max(0, at - 50), at));
+  const isFollowed = /^\p{Case_Ignorable}*\p{Cased}/u.test(text.slice(at + 1, at + 50));
+  return isLast && !isFollowed ? 'ς' : 'σ';
+}
+
 function title(text: string): string {
   let result = '';
   let isInside = false;
+  let at = 0;
   for (const one of text) {
-    result += isInside ? one.toLowerCase() : titleOf(one);
+    result += isInside ? lowerAt(text, at, one) : titleOf(one);
     isInside = isCased(one);
+    at += one.length;
   }
   return result;
 }
 
 function swapCase(text: string): string {
   let result = '';
-  for (const one of text)
-    result += upperCase.test(one)
-      ? one.toLowerCase()
-      : lowerCase.test(one)
-        ? one.toUpperCase()
-        : one;
+  let at = 0;
+  for (const one of text) {
+    if (upperCase.test(one)) result += lowerAt(text, at, one);
+    else result += lowerCase.test(one) ? one.toUpperCase() : one;
+    at += one.length;
+  }
   return result;
 }
 

@@ -28,7 +28,13 @@ function replace(
   const most = count === undefined ? -1 : toSize(count);
   if (most === 0) return text;
   if (old === '') return interleave(runtime, text, replacement, most);
-  if (!text.includes(old)) return text;
+  runtime.budget.search(text.length, old.length);
+  const first = text.indexOf(old);
+  if (first < 0) return text;
+  if (text.indexOf(old, first + old.length) < 0) {
+    runtime.budget.text(text.length + replacement.length - old.length);
+    return text.slice(0, first) + replacement + text.slice(first + old.length);
+  }
   const parts: string[] = [];
   let at = 0;
   for (let found = text.indexOf(old); found >= 0; found = text.indexOf(old, at)) {

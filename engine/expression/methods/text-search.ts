@@ -48,7 +48,7 @@ function locate(
   const wanted = needle(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return -1;
-  runtime.budget.charge(text.length >>> 6);
+  runtime.budget.search(text.length, wanted.length);
   const part = bounds[1] === text.length ? text : text.slice(0, bounds[1]);
   const at = fromRight ? part.lastIndexOf(wanted) : part.indexOf(wanted, bounds[0]);
   return at < bounds[0] ? -1 : pointOffset(text, at);
@@ -72,7 +72,7 @@ function count(
   const wanted = needle(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return 0;
-  runtime.budget.charge(text.length >>> 4);
+  runtime.budget.search(text.length, wanted.length);
   const part = text.slice(bounds[0], bounds[1]);
   if (wanted === '') return codePointLength(part) + 1;
   let found = 0;
@@ -122,6 +122,7 @@ export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
   partition: exact(1, (runtime, text: string, value: PyValue) => {
     const mark = separator(value);
     runtime.budget.text(text.length);
+    runtime.budget.search(text.length, mark.length);
     const at = text.indexOf(mark);
     if (at < 0) return new PyTuple([text, '', '']);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
@@ -129,6 +130,7 @@ export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
   rpartition: exact(1, (runtime, text: string, value: PyValue) => {
     const mark = separator(value);
     runtime.budget.text(text.length);
+    runtime.budget.search(text.length, mark.length);
     const at = text.lastIndexOf(mark);
     if (at < 0) return new PyTuple(['', '', text]);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);

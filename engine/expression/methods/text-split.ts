@@ -51,10 +51,12 @@ function trimmedLeft(text: string): string {
 }
 
 function splitBy(text: string, separator: string, most: number): string[] {
-  if (most < 0) return text.split(separator);
+  // Longer lists are split faster by the engine.
+  if (most < 0 && (separator.length > 1 || text.length > 200)) return text.split(separator);
   const parts: string[] = [];
   let from = 0;
-  while (parts.length < most) {
+  const room = most < 0 ? Infinity : most;
+  while (parts.length < room) {
     const at = text.indexOf(separator, from);
     if (at < 0) break;
     parts.push(text.slice(from, at));
@@ -97,7 +99,10 @@ function split(
   else if (typeof separator !== 'string')
     throw typeError(`must be str or None, not ${typeName(separator)}`);
   else if (separator === '') throw valueError('empty separator');
-  else parts = fromRight ? splitByRight(text, separator, limit) : splitBy(text, separator, limit);
+  else {
+    runtime.budget.search(text.length, separator.length);
+    parts = fromRight ? splitByRight(text, separator, limit) : splitBy(text, separator, limit);
+  }
   runtime.budget.elements(parts.length);
   return new PyList(parts);
 }

@@ -20,7 +20,7 @@ export function contains(runtime: Runtime, item: PyValue, container: PyValue): b
   if (typeof container === 'string') {
     if (typeof item !== 'string')
       throw typeError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
-    runtime.budget.charge(container.length >>> 6);
+    runtime.budget.search(container.length, item.length);
     return container.includes(item);
   }
   if (container instanceof PyDict) return container.map.has(mapKey(item));

@@ -44,10 +44,9 @@ function isPlainCall(lambda: PyLambda, count: number): boolean {
 
 function enter(runtime: Runtime, { code, up }: PyLambda): ActivationFrame {
   runtime.budget.enter(code.cost);
-  return new ActivationFrame(
-    Array.from({ length: code.frameSize }, () => undefined),
-    up,
-  );
+  const slots: (PyValue | undefined)[] = [];
+  for (let i = 0; i < code.frameSize; i++) slots.push(undefined);
+  return new ActivationFrame(slots, up);
 }
 
 function leave(runtime: Runtime, { code }: PyLambda, frame: ActivationFrame): PyValue {

@@ -17,7 +17,11 @@ import { keysOf, setOf, itemsOf } from './dict.js';
 
 /** Whether two values are equal, as `==` of Python. */
 export function isEqual(runtime: Runtime, a: PyValue, b: PyValue): boolean {
-  if (typeof a === 'string' || typeof b === 'string') return a === b;
+  if (typeof a === 'string' || typeof b === 'string') {
+    if (typeof a === 'string' && typeof b === 'string' && a.length === b.length)
+      runtime.budget.comparison(a.length);
+    return a === b;
+  }
   if (a === b) return !(a instanceof Float) || !Number.isNaN(a.value);
   if (a === null || b === null) return false;
   const x = numberOf(a);

@@ -30,14 +30,20 @@ export function shortestDecimal(value: number): DecimalDigits {
 
 /** A positive double with `places` digits after the point, rounded half to even on its exact value. */
 export function fixedText(value: number, places: number): string {
-  // A tie is possible only if the double ends within `places` + 1 binary digits; elsewhere toFixed rounds the same way.
-  if (places <= 100 && value < 1e21 && !Number.isInteger(value * 2 ** (places + 1)))
-    return value.toFixed(places);
+  if (isEasilyFixed(value, places)) return value.toFixed(places);
   const text = scaledDigits(value, places)
     .toString()
     .padStart(places + 1, '0');
   if (places === 0) return text;
   return `${text.slice(0, -places)}.${text.slice(-places)}`;
+}
+
+/**
+ * Whether `toFixed` rounds as Python does. They differ only in the middle of two results, where the double has exactly `places` + 1 binary
+ * digits behind the point: its multiple by 2^(places + 1) is odd then.
+ */
+export function isEasilyFixed(value: number, places: number): boolean {
+  return places <= 100 && Math.abs(value) < 1e21 && (value * 2 ** (places + 1)) % 2 !== 1;
 }
 
 /** A positive double or zero rounded to `count` significant digits, half to even on its exact value. */

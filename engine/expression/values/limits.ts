@@ -49,12 +49,16 @@ export class Budget {
   /** Counts changes of lists, dicts and sets: a loop that sees one keeps what its pass made. */
   mutations = 0;
   readonly #clock: () => number;
+  readonly #maxMemory: number;
+  readonly #maxText: number;
   #deadline = 0;
   /** The time is looked at when fewer steps than these are left. */
   #checkpoint = 0;
 
   constructor(limits: ExpressionLimits, clock: () => number) {
     this.limits = limits;
+    this.#maxMemory = limits.memoryBytes;
+    this.#maxText = limits.stringLength;
     this.#clock = clock;
     this.start(0);
   }
@@ -77,25 +81,38 @@ export class Budget {
 
   /** Counts a text of `length` characters before it is made. */
   text(length: number): void {
-    if (length > this.limits.stringLength)
+    if (length > this.#maxText)
       throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
-    this.#bytes(2 * length + 16);
+    this.memory += 2 * length + 16;
+    if (this.memory > this.#maxMemory) this.#exceed();
     if (length >= 64) this.charge(length >>> 6);
   }
 
   /** Counts `added` characters that join a text, which has `length` ones then. */
   grownText(length: number, added: number): void {
-    if (length > this.limits.stringLength)
+    if (length > this.#maxText)
       throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
-    this.#bytes(2 * added);
+    this.memory += 2 * added;
+    if (this.memory > this.#maxMemory) this.#exceed();
     this.charge(1 + (added >>> 6));
+  }
+
+  /** Counts the search of a text in another: engines may compare each character of one with each of the other. */
+  search(length: number, wanted: number): void {
+    if (length >= 64) this.charge((length >>> 6) + (wanted > 8 ? (length * wanted) / 1024 : 0));
+  }
+
+  /** Counts the comparison of two texts of one length. */
+  comparison(length: number): void {
+    if (length >= 1024) this.charge(length >>> 8);
   }
 
   /** Counts a list, tuple, set or dict of `length` elements before it is made, or elements that join one. */
   elements(length: number): void {
     if (length > this.limits.elements)
       throw limitExceeded(`a collection of more than ${this.limits.elements} elements`);
-    this.#bytes(16 * length + 32);
+    this.memory += 16 * length + 32;
+    if (this.memory > this.#maxMemory) this.#exceed();
     this.charge(length);
   }
 
@@ -104,7 +121,7 @@ export class Budget {
     if (length >= this.limits.elements)
       throw limitExceeded(`a collection of more than ${this.limits.elements} elements`);
     this.memory += 16;
-    if (this.memory > this.limits.memoryBytes) this.#bytes(0);
+    if (this.memory > this.#maxMemory) this.#exceed();
   }
 
   /** Counts an integer of `bits` bits before it is made. */
@@ -112,14 +129,16 @@ export class Budget {
     if (bits > this.limits.integerBits)
       throw limitExceeded(`an integer of more than ${this.limits.integerBits} bits`);
     if (bits > 1000) {
-      this.#bytes(bits >>> 3);
+      this.memory += bits >>> 3;
+      if (this.memory > this.#maxMemory) this.#exceed();
       this.charge(bits >>> 8);
     }
   }
 
   /** Counts bytes of working memory. */
   workspace(bytes: number): void {
-    this.#bytes(bytes);
+    this.memory += bytes;
+    if (this.memory > this.#maxMemory) this.#exceed();
   }
 
   /** Enters the call of a lambda whose body has `cost` nodes. */
@@ -145,10 +164,8 @@ export class Budget {
     }
   }
 
-  #bytes(bytes: number): void {
-    this.memory += bytes;
-    if (this.memory > this.limits.memoryBytes)
-      throw limitExceeded(`more than ${this.limits.memoryBytes >>> 20} MB of memory`);
+  #exceed(): never {
+    throw limitExceeded(`more than ${this.limits.memoryBytes >>> 20} MB of memory`);
   }
 
   #look(): void {
@@ -162,5 +179,5 @@ export class Budget {
 }
 
 /** The clock starts after so many steps: reading it for each record costs more than most expressions. */
-const firstInterval = 2000;
-const interval = 20_000;
+const firstInterval = 1000;
+const interval = 1000;

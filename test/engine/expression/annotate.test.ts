@@ -203,3 +203,11 @@ test('unknown names are reported with the name that was likely meant', () => {
     { name: 'x', suggestion: undefined },
   ]);
 });
+
+test('a function of the host may evaluate the expression that calls it', () => {
+  const expression = compileExpression('record.n + (0 if record.n == 0 else annotate(record, 1))');
+  const functions = new Map<string, HostFunction>();
+  const host = { functions };
+  functions.set('annotate', () => expression.evaluate(recordOf('{"n": 0}'), [], host));
+  expect(expression.evaluate(recordOf('{"n": 5}'), [], host)).toBe(5);
+});
