@@ -46,11 +46,7 @@ export function compileComprehension(
   const slots = Array.from({ length: scope.layout.size - names }, (_, i) => names + i);
   const needsReset = sharesFrame && node.clauses.length > 1;
   const enter = (frame: ActivationFrame) => {
-    if (!sharesFrame)
-      return new ActivationFrame(
-        Array.from({ length: scope.layout.size }, () => undefined),
-        frame,
-      );
+    if (!sharesFrame) return new ActivationFrame(emptySlots(scope.layout.size), frame);
     if (needsReset) for (const slot of slots) frame.slots[slot] = undefined;
     return frame;
   };

@@ -1,4 +1,5 @@
 import { typeError } from './errors.js';
+import { limitExceeded } from './limits.js';
 import { typeName } from './type-name.js';
 import { DictView, Float, PyDict, PyList, PyRange, PySet, PySlice, PyTuple } from './values.js';
 import type { MapKey, PyValue } from './values.js';
@@ -32,9 +33,9 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
     if (Number.isNaN(number)) return value;
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? BigInt(number) : number;
   }
-  if (value instanceof PyTuple) return `\0t${value.items.map(part).join('')}`;
+  if (value instanceof PyTuple) return composed('\0t', value.items.map(part));
   if (value instanceof PySet && value.isFrozen)
-    return `\0f${[...value.map.keys()].map(partOfKey).sort().join('')}`;
+    return composed('\0f', Array.from(value.map.keys(), partOfKey).sort());
   if (value instanceof PyRange) {
     const { length, start, step } = value;
     return `\0r${length},${length > 0 ? start : ''},${length > 1 ? step : ''}`;
@@ -48,6 +49,17 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
   )
     throw typeError(`unhashable type: '${typeName(value)}'`);
   return value as object;
+}
+
+/** The longest key of a tuple or frozenset: it is put together each time the key is used. */
+const maxComposedLength = 100_000;
+
+function composed(kind: string, parts: readonly string[]): string {
+  let length = 0;
+  for (const one of parts) length += one.length;
+  if (length > maxComposedLength)
+    throw limitExceeded(`a tuple of more than ${maxComposedLength} characters as a key`);
+  return kind + parts.join('');
 }
 
 function part(value: PyValue): string {
