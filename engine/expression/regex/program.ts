@@ -130,11 +130,15 @@ class Assembler {
       };
     };
     if (max === Infinity) {
-      const start = this.instructions.length;
       const close = option();
+      const start = this.instructions.length;
       this.emit(body);
-      this.add({ op: 'jump', target: start });
-      close(this.instructions.length);
+      // The decision stands at the end: an empty pass counts once, and the second is a state that was visited already.
+      const again = this.add({ op: 'split', first: start, second: start });
+      const after = this.instructions.length;
+      if (isLazy) again.first = after;
+      else again.second = after;
+      close(after);
       return;
     }
     const closes = [];
