@@ -17,6 +17,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   // It could be published alone: of the engine it uses only the buffer pool.
   parquet: ['core/buffers.ts', 'core/wasm-assembler.ts'],
   text: ['core'],
+  expression: ['core'],
   // It implements the interface through which a search reads it.
   catalog: ['core', 'search'],
   store: ['core', 'parquet', 'text'],
@@ -34,6 +35,7 @@ export const rooms: readonly string[] = [
   'engine/catalog',
   'engine/change',
   'engine/core',
+  'engine/expression',
   'engine/ingest',
   'engine/parquet',
   'engine/query',

@@ -1,0 +1,196 @@
+import { asExpressionError } from '../expression.js';
+import { Budget, defaultLimits } from '../values/limits.js';
+import type { Expression } from '../expression.js';
+import { deleteItem, setItem } from '../values/dict.js';
+import { ExpressionError, valueError } from '../values/errors.js';
+import { typeName } from '../values/type-name.js';
+import { Float, PyDict, PyList, PyTuple } from '../values/values.js';
+import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
+import { castResult } from './cast.js';
+import { compileFields, compileNamed, variableNames } from './fields.js';
+import type { AnnotationField, CompiledField } from './fields.js';
+import { plainValue } from './plain.js';
+
+/** What an annotation does to each record. */
+export interface AnnotationRequest {
+  readonly fields: readonly AnnotationField[];
+  readonly preExpression?: string;
+  readonly postExpression?: string;
+  readonly includeErrors: boolean;
+  /** The names and values of the caller's `data`. */
+  readonly data?: PyDict;
+  /** Fields of the dataset, which are None where a record lacks them. */
+  readonly schemaFields?: readonly string[];
+  readonly sourceFilename?: string;
+  readonly sourceDataset?: string;
+  readonly targetDataset?: string;
+}
+
+/** The records that one record became, and how many fields of them failed. */
+export interface AnnotatedRecord {
+  readonly records: readonly PyDict[];
+  readonly fieldErrors: number;
+}
+
+/** An annotation with its expressions compiled: make it once, and run it for each record. */
+export class Annotation {
+  readonly #request: AnnotationRequest;
+  readonly #fields: readonly CompiledField[];
+  readonly #pre: Expression | undefined;
+  readonly #post: Expression | undefined;
+  readonly #values: readonly (PyValue | undefined)[];
+  readonly #declared: readonly string[];
+
+  /** Throws an `AppError` for a syntax error, which names the field, and for a circle of fields. */
+  constructor(request: AnnotationRequest) {
+    this.#request = request;
+    const dataNames = Array.from(request.data?.map.keys() ?? [], String);
+    const options = { variables: variableNames(dataNames) };
+    this.#fields = compileFields(request.fields, dataNames);
+    const compile = (name: string, text: string | undefined) =>
+      text === undefined || text.trim() === '' ? undefined : compileNamed(name, text, options);
+    this.#pre = compile('pre_annotation_expression', request.preExpression);
+    this.#post = compile('post_annotation_expression', request.postExpression);
+    this.#values = [
+      null,
+      request.sourceFilename ?? null,
+      request.sourceDataset ?? null,
+      request.targetDataset ?? null,
+      ...(request.data?.map.values() ?? []),
+    ];
+    this.#declared = request.fields.map(({ name }) => name).concat(request.schemaFields ?? []);
+  }
+
+  /** The fields of the input that the annotation reads, or `all` if it may read any. */
+  get fieldsRead(): ReadonlySet<string> | 'all' {
+    const names = new Set<string>(this.#request.fields.map(({ name }) => name));
+    for (const one of [
+      this.#pre,
+      this.#post,
+      ...this.#fields.map(({ expression }) => expression),
+    ]) {
+      if (one === undefined) continue;
+      if (one.fieldsRead === 'all') return 'all';
+      for (const name of one.fieldsRead) names.add(name);
+    }
+    return names;
+  }
+
+  /** Annotates one record. An error concerns one field and is no error of the call. */
+  annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
+    const records: PyDict[] = [];
+    let fieldErrors = 0;
+    for (const { record, error } of this.#reshape(this.#pre, 'pre', input, host)) {
+      const errors = new Map<string, string>();
+      if (error !== undefined) errors.set('pre_annotation_expression', error);
+      this.#runFields(record, errors, host);
+      for (const one of this.#reshape(this.#post, 'post', record, host)) {
+        const own = new Map(errors);
+        if (one.error !== undefined) own.set('post_annotation_expression', one.error);
+        fieldErrors += own.size;
+        records.push(this.#finish(one.record, own));
+      }
+    }
+    return { records, fieldErrors };
+  }
+
+  #runFields(record: PyDict, errors: Map<string, string>, host: ExpressionHost): void {
+    const variables = this.#values.slice();
+    const missing = this.#declared.filter((name) => !record.map.has(name));
+    record.isRecord = true;
+    for (const name of missing) setItem(record, name, null);
+    for (const { field, expression, constant } of this.#fields) {
+      const { name, dataType, isList } = field;
+      const before = record.map.get(name) ?? null;
+      variables[0] = before;
+      let result: PyValue = null;
+      try {
+        const value = expression
+          ? expression.evaluate(record, variables, host)
+          : (constant ?? before);
+        const runtime = expression?.runtime ?? castRuntime;
+        if (expression === undefined) castRuntime.budget.start(0);
+        result = castResult(runtime, value, dataType, isList);
+      } catch (error) {
+        errors.set(name, messageOf(error));
+      }
+      setItem(record, name, result);
+    }
+    // Fields of the schema that no field computes are not added to the record.
+    for (const name of missing)
+      if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
+  }
+
+  /** The records that a record-level expression makes of one; after an error it passes unchanged. */
+  #reshape(
+    expression: Expression | undefined,
+    stage: 'pre' | 'post',
+    input: PyDict,
+    host: ExpressionHost,
+  ): { readonly record: PyDict; readonly error?: string }[] {
+    const record = copyRecord(input);
+    if (expression === undefined) return [{ record }];
+    try {
+      const value = expression.evaluate(record, this.#values, host);
+      return recordsOf(expression.runtime, value, stage).map((one) => ({ record: one }));
+    } catch (error) {
+      return [{ record: copyRecord(input), error: messageOf(error) }];
+    }
+  }
+
+  #finish(record: PyDict, errors: ReadonlyMap<string, string>): PyDict {
+    for (const { name, isTransient } of this.#request.fields)
+      if (isTransient) deleteItem(record, name);
+    record.isRecord = false;
+    if (errors.size === 0 || !this.#request.includeErrors) return record;
+    const messages = new PyDict();
+    for (const [name, message] of errors) setItem(messages, name, message);
+    setItem(record, '_errors', messages);
+    return record;
+  }
+}
+
+function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyDict[] {
+  if (value === null) return [];
+  const plain = plainValue(runtime, value);
+  const items = plain instanceof PyList ? plain.items : [plain];
+  return items.map((item) => {
+    if (!(item instanceof PyDict))
+      throw valueError(
+        `${stage}_annotation_expression must give an object or a list of objects, not ${typeName(item)}`,
+      );
+    item.isRecord = true;
+    return item;
+  });
+}
+
+/** For casting values that no expression made. */
+const castRuntime: Runtime = {
+  budget: new Budget(defaultLimits, () => performance.now()),
+  host: {},
+};
+
+/** The text of an error that expressions may have; any other one is a bug and is thrown on. */
+function messageOf(error: unknown): string {
+  const known = asExpressionError(error);
+  if (known instanceof ExpressionError) return known.message;
+  throw error;
+}
+
+/** A copy of a record in depth: expressions cannot change the caller's data. */
+function copyRecord(record: PyDict): PyDict {
+  const copy = copyValue(record) as PyDict;
+  copy.isRecord = true;
+  return copy;
+}
+
+function copyValue(value: PyValue): PyValue {
+  if (typeof value !== 'object' || value === null || value instanceof Float) return value;
+  if (value instanceof PyList) return new PyList(value.items.map(copyValue));
+  if (value instanceof PyTuple) return new PyTuple(value.items.map(copyValue));
+  if (!(value instanceof PyDict)) return value;
+  const copy = new PyDict();
+  for (const [key, item] of value.map) copy.map.set(key, copyValue(item));
+  if (value.originals) copy.originals = new Map(value.originals);
+  return copy;
+}

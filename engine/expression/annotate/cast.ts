@@ -1,0 +1,140 @@
+import { makeFloat, makeInt } from '../builtins/numbers.js';
+import { ExpressionError, valueError } from '../values/errors.js';
+import { asInt } from '../values/integers.js';
+import { stripWhiteSpace } from '../values/characters.js';
+import { reprOf, strOf } from '../values/repr.js';
+import { isTrue } from '../values/truth.js';
+import { Float, PyDict, PyList } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+import { plainValue } from './plain.js';
+
+/** The types that a result is cast to. */
+export const castTypes = [
+  'auto',
+  'blob',
+  'boolean',
+  'date',
+  'double',
+  'float',
+  'integer',
+  'long',
+  'object',
+  'string',
+  'text',
+] as const;
+
+/** The type that a result is cast to; `auto` leaves it as it is. */
+export type CastType = (typeof castTypes)[number];
+
+/**
+ * Makes a result plain and casts it (specification of expressions, sections 5.1 to 5.3). `isList` null keeps a list or a single value as
+ * it is. Throws an `ExpressionError` for a value that cannot be cast.
+ */
+export function castResult(
+  runtime: Runtime,
+  value: PyValue,
+  type: CastType,
+  isList: boolean | null,
+): PyValue {
+  let plain = plainValue(runtime, value);
+  if (isList === false) {
+    while (plain instanceof PyList) plain = plain.items[0] ?? null;
+    return castOne(runtime, plain, type);
+  }
+  if (plain instanceof PyList)
+    return new PyList(plain.items.map((item) => castElement(runtime, item, type)));
+  const single = castOne(runtime, plain, type);
+  return isList === true ? new PyList([single]) : single;
+}
+
+/** An element that is a list itself counts by its first element, but for `auto`. */
+function castElement(runtime: Runtime, item: PyValue, type: CastType): PyValue {
+  let element = item;
+  if (type !== 'auto') while (element instanceof PyList) element = element.items[0] ?? null;
+  return castOne(runtime, element, type);
+}
+
+function castOne(runtime: Runtime, value: PyValue, type: CastType): PyValue {
+  if (value === null) return null;
+  return casts[type](runtime, value, type);
+}
+
+type ResultCast = (runtime: Runtime, value: PyValue, type: CastType) => PyValue;
+
+const casts: Readonly<Record<CastType, ResultCast>> = {
+  auto: (_runtime, value) => value,
+  blob: strOf,
+  string: strOf,
+  text: strOf,
+  boolean: (_runtime, value) => isTrue(value),
+  integer: (runtime, value, type) => castInteger(runtime, value, type, 31n),
+  long: (runtime, value, type) => castInteger(runtime, value, type, 63n),
+  double: castFloat,
+  float: castFloat,
+  date: (runtime, value, type) => {
+    if (value === '') return null;
+    if (typeof value === 'string' && isDate(value)) return value;
+    throw invalidValue(runtime, value, type);
+  },
+  object: (runtime, value, type) => {
+    if (value === '') return null;
+    if (value instanceof PyDict) return value;
+    throw invalidValue(runtime, value, type);
+  },
+};
+
+function invalidValue(runtime: Runtime, value: PyValue, type: CastType): ExpressionError {
+  const text = reprOf(runtime, value);
+  const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return valueError(`Invalid value for data type ${type}: ${shown}`);
+}
+
+function castInteger(runtime: Runtime, value: PyValue, type: CastType, bits: bigint): PyValue {
+  if (value === '' || (value instanceof Float && Number.isNaN(value.value))) return null;
+  const int = asInt(value) ?? integerOf(runtime, value);
+  if (int === undefined) throw invalidValue(runtime, value, type);
+  const limit = 1n << bits;
+  if (BigInt(int) >= limit || BigInt(int) < -limit) throw invalidValue(runtime, value, type);
+  return int;
+}
+
+function integerOf(runtime: Runtime, value: PyValue): number | bigint | undefined {
+  try {
+    return asInt(makeInt(runtime, value, undefined));
+  } catch (error) {
+    if (!isConversion(error)) throw error;
+  }
+  if (typeof value !== 'string' || !/^[-+]?\d*\.?\d*$/.test(stripWhiteSpace(value)))
+    return undefined;
+  const number = Number(stripWhiteSpace(value) || Number.NaN);
+  return Number.isSafeInteger(number) ? number + 0 : undefined;
+}
+
+function castFloat(runtime: Runtime, value: PyValue, type: CastType): PyValue {
+  if (value === '') return null;
+  try {
+    const float = makeFloat(runtime, value);
+    return Number.isNaN(float.value) ? null : float;
+  } catch (error) {
+    if (!isConversion(error)) throw error;
+    throw invalidValue(runtime, value, type);
+  }
+}
+
+/** Whether an error says that a value cannot be converted; limits are no such errors. */
+function isConversion(error: unknown): boolean {
+  return (
+    error instanceof ExpressionError &&
+    ['ValueError', 'TypeError', 'OverflowError'].includes(error.exception)
+  );
+}
+
+const datePattern =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[-+]\d\d(?::?\d\d)?)?)?$/;
+
+function isDate(text: string): boolean {
+  const [, year, month, day] = datePattern.exec(text) ?? [];
+  if (year === undefined || Number(month) < 1 || Number(month) > 12 || Number(day) < 1)
+    return false;
+  return Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+}

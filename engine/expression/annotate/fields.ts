@@ -1,0 +1,115 @@
+import { AppError } from '../../core/errors.js';
+import { compileExpression } from '../expression.js';
+import type { Expression } from '../expression.js';
+import { ExpressionError } from '../values/errors.js';
+import type { ExpressionLimits } from '../values/limits.js';
+import type { PyValue } from '../values/values.js';
+import type { CastType } from './cast.js';
+
+/** A field of an annotation. `expression` is a text, or a constant value; null and `''` keep the input's value. */
+export interface AnnotationField {
+  readonly name: string;
+  readonly expression: string | { readonly constant: PyValue } | null;
+  readonly dataType: CastType;
+  readonly isList: boolean | null;
+  readonly ordering: number;
+  readonly dependsOn: readonly string[];
+  readonly isTransient: boolean;
+}
+
+/** The variables of an annotation besides `record`, which stand before those of the caller's `data`. */
+export const annotationVariables = [
+  'value',
+  'source_filename',
+  'source_dataset',
+  'target_dataset',
+] as const;
+
+/** A field whose expression is compiled. Without an expression and a constant it keeps the input's value. */
+export interface CompiledField {
+  readonly field: AnnotationField;
+  readonly expression: Expression | undefined;
+  readonly constant: PyValue | undefined;
+}
+
+/** Compiles the fields of an annotation in the order in which they run. Throws an `AppError` that names the field. */
+export function compileFields(
+  fields: readonly AnnotationField[],
+  dataNames: readonly string[],
+  options: { readonly limits?: Partial<ExpressionLimits>; readonly clock?: () => number } = {},
+): CompiledField[] {
+  const variables = variableNames(dataNames);
+  return orderFields(fields).map((field) => {
+    const { expression } = field;
+    if (expression === null || expression === '')
+      return { field, expression: undefined, constant: undefined };
+    if (typeof expression !== 'string')
+      return { field, expression: undefined, constant: expression.constant };
+    const compiled = compileNamed(field.name, expression, { ...options, variables });
+    return { field, expression: compiled, constant: undefined };
+  });
+}
+
+/** The names of all variables in the order of their values; the names of an annotation win over those of `data`. */
+export function variableNames(dataNames: readonly string[]): string[] {
+  return [...annotationVariables, ...dataNames];
+}
+
+/** Compiles an expression; its error is one of the request and names where it stands. */
+export function compileNamed(
+  name: string,
+  text: string,
+  options: Parameters<typeof compileExpression>[1] = {},
+): Expression {
+  try {
+    return compileExpression(text, options);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw new AppError('invalid', `${name}: ${error.message}`, { [name]: [error.message] }, error);
+  }
+}
+
+/**
+ * The order in which fields run (section 5.4): by `ordering`, then as listed, but each after the fields it depends on. Names that no
+ * field has impose nothing. A cycle is an `AppError` with the names of its fields.
+ */
+export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
+  const sorted = fields.toSorted((a, b) => a.ordering - b.ordering);
+  const byName = new Map(sorted.map((field) => [field.name, field]));
+  const ordered: AnnotationField[] = [];
+  const states = new Map<AnnotationField, 'open' | 'done'>();
+  for (const root of sorted) {
+    // The path from the root to a field, with the next dependency of each; long chains need no recursion.
+    const path = [{ field: root, next: 0 }];
+    while (path.length > 0) {
+      const top = path.at(-1)!;
+      if (states.get(top.field) === 'done') {
+        path.pop();
+        continue;
+      }
+      states.set(top.field, 'open');
+      const name = top.field.dependsOn[top.next];
+      if (name === undefined) {
+        states.set(top.field, 'done');
+        ordered.push(top.field);
+        path.pop();
+        continue;
+      }
+      top.next += 1;
+      const other = byName.get(name);
+      if (other === undefined || states.get(other) === 'done') continue;
+      if (states.get(other) === 'open')
+        throw cycleOf(
+          path.map(({ field }) => field.name),
+          other.name,
+        );
+      path.push({ field: other, next: 0 });
+    }
+  }
+  return ordered;
+}
+
+function cycleOf(path: readonly string[], name: string): AppError {
+  const cycle = [...path.slice(path.indexOf(name)), name];
+  return new AppError('input', `Fields depend on each other in a circle: ${cycle.join(' → ')}`);
+}

@@ -1,0 +1,128 @@
+import { JsonError } from '../../core/json.js';
+import { setItem } from '../values/dict.js';
+import { toInt } from '../values/integers.js';
+import { Float, PyDict, PyList } from '../values/values.js';
+import type { PyValue } from '../values/values.js';
+
+/**
+ * Reads JSON as values of the language: a number with a point or an exponent is a float, any other one an int of full precision, and
+ * objects keep the order of all their keys (specification of expressions, section 4.3). Throws a `JsonError`.
+ */
+export function valueOfJson(text: string): PyValue {
+  return new JsonValueReader(text).document();
+}
+
+const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
+const string = /"(?:[^"\\]|\\.)*"/y;
+const words: Readonly<Record<string, PyValue>> = {
+  null: null,
+  true: true,
+  false: false,
+  NaN: new Float(Number.NaN),
+  Infinity: new Float(Infinity),
+  '-Infinity': new Float(-Infinity),
+};
+const maxDepth = 200;
+
+class JsonValueReader {
+  readonly #text: string;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): PyValue {
+    const value = this.#value();
+    this.#space();
+    if (this.#at < this.#text.length) throw this.#error('unexpected text behind the value');
+    return value;
+  }
+
+  #value(): PyValue {
+    this.#space();
+    const one = this.#text[this.#at];
+    if (one === '"') return this.#string();
+    if (one === '{') return this.#nested(() => this.#object());
+    if (one === '[') return this.#nested(() => this.#array());
+    for (const [word, value] of Object.entries(words)) {
+      if (!this.#text.startsWith(word, this.#at)) continue;
+      this.#at += word.length;
+      return value;
+    }
+    const found = this.#match(number);
+    if (found === undefined) throw this.#error('a value is expected');
+    const isFloat = found[1] !== undefined || found[2] !== undefined;
+    return isFloat ? new Float(Number(found[0])) : toInt(BigInt(found[0]));
+  }
+
+  #nested<T>(read: () => T): T {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw this.#error('the nesting is too deep');
+    this.#at += 1;
+    const value = read();
+    this.#depth -= 1;
+    return value;
+  }
+
+  #object(): PyDict {
+    const dict = new PyDict();
+    if (this.#accept('}')) return dict;
+    do {
+      this.#space();
+      const key = this.#string();
+      this.#expect(':');
+      setItem(dict, key, this.#value());
+    } while (this.#accept(','));
+    this.#expect('}');
+    return dict;
+  }
+
+  #array(): PyList {
+    const items: PyValue[] = [];
+    if (this.#accept(']')) return new PyList(items);
+    do items.push(this.#value());
+    while (this.#accept(','));
+    this.#expect(']');
+    return new PyList(items);
+  }
+
+  #string(): string {
+    const found = this.#match(string);
+    if (found === undefined) throw this.#error('a text in quotes is expected');
+    try {
+      return JSON.parse(found[0]) as string;
+    } catch (cause) {
+      throw this.#error(cause instanceof Error ? cause.message : 'malformed text');
+    }
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found === null) return undefined;
+    this.#at += found[0].length;
+    return found;
+  }
+
+  #space(): void {
+    while (/[ \t\r\n]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+  }
+
+  #accept(mark: string): boolean {
+    this.#space();
+    if (this.#text[this.#at] !== mark) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #expect(mark: string): void {
+    if (!this.#accept(mark)) throw this.#error(`${JSON.stringify(mark)} is expected`);
+  }
+
+  #error(reason: string): JsonError {
+    const before = this.#text.slice(0, this.#at).split('\n');
+    return new JsonError(before.length, before.at(-1)!.length + 1, reason);
+  }
+}

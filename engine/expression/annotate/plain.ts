@@ -1,0 +1,70 @@
+import { isOrdered } from '../values/comparison.js';
+import { originalKey } from '../values/dict.js';
+import { ExpressionError, typeError } from '../values/errors.js';
+import { itemsIn } from '../values/iteration.js';
+import { floatRepr } from '../values/float-text.js';
+import { typeName } from '../values/type-name.js';
+import {
+  DictView,
+  Float,
+  PyDict,
+  PyIterator,
+  PyList,
+  PyRange,
+  PySet,
+  PyTuple,
+} from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+
+/**
+ * Makes a result plain (specification of expressions, section 5.1): only None, booleans, numbers, texts, lists and dicts with texts as
+ * keys are left. Iterators are drained. Functions and types are a TypeError. The input is not changed.
+ */
+export function plainValue(runtime: Runtime, value: PyValue): PyValue {
+  if (typeof value !== 'object' || value === null || value instanceof Float) return value;
+  if (value instanceof PyDict) {
+    const dict = new PyDict();
+    runtime.budget.elements(value.map.size);
+    for (const [key, item] of value.map)
+      dict.map.set(plainKey(originalKey(value, key)), plainValue(runtime, item));
+    return dict;
+  }
+  const isSequence =
+    value instanceof PyList ||
+    value instanceof PyTuple ||
+    value instanceof PySet ||
+    value instanceof PyRange ||
+    value instanceof DictView ||
+    value instanceof PyIterator;
+  if (!isSequence) throw typeError(`a result of type ${typeName(value)} cannot be stored`);
+  const items = itemsIn(runtime, value);
+  runtime.budget.elements(items.length);
+  const plain = items.map((item) => plainValue(runtime, item));
+  return new PyList(value instanceof PySet ? ascending(runtime, plain) : plain);
+}
+
+/** Members in ascending order where they have one, else in the order of insertion. */
+function ascending(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
+  try {
+    return items.toSorted((a, b) =>
+      isOrdered(runtime, '<', a, b) ? -1 : isOrdered(runtime, '<', b, a) ? 1 : 0,
+    );
+  } catch (error) {
+    // Members without an order stay as they are.
+    if (error instanceof ExpressionError && error.exception === 'TypeError') return items.slice();
+    throw error;
+  }
+}
+
+/** A key as Python's `json` writes it. */
+function plainKey(key: PyValue): string {
+  if (typeof key === 'string') return key;
+  if (key === null) return 'null';
+  if (typeof key === 'boolean') return key ? 'true' : 'false';
+  if (typeof key === 'number' || typeof key === 'bigint') return String(key);
+  if (key instanceof Float) {
+    if (Number.isFinite(key.value)) return floatRepr(key.value);
+    return Number.isNaN(key.value) ? 'NaN' : key.value > 0 ? 'Infinity' : '-Infinity';
+  }
+  throw typeError(`keys must be str, int, float, bool or None, not ${typeName(key)}`);
+}

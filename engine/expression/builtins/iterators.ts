@@ -1,0 +1,228 @@
+import { ExpressionError, typeError, valueError } from '../values/errors.js';
+import { callOne, callValue } from '../values/call.js';
+import { isOrdered } from '../values/comparison.js';
+import { itemsOf, keysOf } from '../values/dict.js';
+import { toIndex } from '../values/integers.js';
+import { copyItems, iterate, itemsIn } from '../values/iteration.js';
+import { exact, named, range, variadic } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import { isTrue } from '../values/truth.js';
+import { typeName } from '../values/type-name.js';
+import { DictView, PyDict, PyIterator, PyList, PyRange, PyTuple } from '../values/values.js';
+import type { Keywords, PyValue, Runtime } from '../values/values.js';
+import { add } from '../operators/arithmetic.js';
+import { sortItems } from '../methods/sorting.js';
+
+/** Whether one item, or each item, is true; stops at the first that decides. */
+function quantifier(stopsAt: boolean): NativeDeclaration {
+  return exact(1, (runtime, values: PyValue) => {
+    const iterator = iterate(runtime, values);
+    for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
+      runtime.budget.charge(1);
+      if (isTrue(item) === stopsAt) return stopsAt;
+    }
+    return !stopsAt;
+  });
+}
+
+function sum(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyValue {
+  if (typeof start === 'string')
+    throw typeError("sum() can't sum strings [use ''.join(seq) instead]");
+  let total: PyValue = start ?? 0;
+  const iterator = iterate(runtime, values);
+  for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
+    runtime.budget.charge(1);
+    const small: number =
+      typeof total === 'number' && typeof item === 'number' ? total + item : 0.5;
+    total = Number.isSafeInteger(small) ? small : add(runtime, total, item);
+  }
+  return total;
+}
+
+/** `max` and `min` of an iterable or of the arguments. */
+function extreme(name: 'max' | 'min'): NativeDeclaration {
+  const operator = name === 'max' ? '>' : '<';
+  return variadic((runtime, args, keywords) => {
+    const key = keywords?.get('key') ?? null;
+    const missing = keywords?.get('default');
+    for (const one of keywords?.keys() ?? [])
+      if (one !== 'key' && one !== 'default')
+        throw typeError(`'${one}' is an invalid keyword argument for ${name}()`);
+    if (args.length === 0) throw typeError(`${name} expected at least 1 argument, got 0`);
+    if (args.length > 1 && missing !== undefined)
+      throw typeError(`Cannot specify a default for ${name}() with multiple positional arguments`);
+    const values = args.length > 1 ? new PyTuple(args) : args[0]!;
+    const iterator = iterate(runtime, values);
+    let best: PyValue | undefined;
+    let bestKey: PyValue = null;
+    for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
+      runtime.budget.charge(1);
+      const itemKey = key === null ? item : callOne(runtime, key, item);
+      if (best !== undefined && !isOrdered(runtime, operator, itemKey, bestKey)) continue;
+      best = item;
+      bestKey = itemKey;
+    }
+    if (best !== undefined) return best;
+    if (missing !== undefined) return missing;
+    throw valueError(`${name}() arg is an empty sequence`);
+  });
+}
+
+function enumerate(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyIterator {
+  let index = BigInt(start === undefined ? 0 : toIndex(start));
+  const isSafe = index < 1n << 52n && index > -(1n << 52n);
+  let small = Number(index);
+  const iterator = iterate(runtime, values);
+  return new PyIterator('enumerate', () => {
+    const item = iterator.next();
+    if (item === undefined) return undefined;
+    return new PyTuple([isSafe ? small++ : index++, item]);
+  });
+}
+
+function zip(
+  runtime: Runtime,
+  args: readonly PyValue[],
+  keywords: Keywords | undefined,
+): PyIterator {
+  for (const name of keywords?.keys() ?? [])
+    if (name !== 'strict') throw typeError(`'${name}' is an invalid keyword argument for zip()`);
+  const isStrict = isTrue(keywords?.get('strict') ?? false);
+  const iterators = args.map((one) => iterate(runtime, one));
+  return new PyIterator('zip', () => {
+    if (iterators.length === 0) return undefined;
+    const items: PyValue[] = [];
+    for (const [i, iterator] of iterators.entries()) {
+      const item = iterator.next();
+      if (item !== undefined) {
+        items.push(item);
+        continue;
+      }
+      if (!isStrict) return undefined;
+      if (i > 0) throw unequalLengths(i, 'shorter');
+      const longer = iterators.findIndex((one, at) => at > 0 && one.next() !== undefined);
+      if (longer > 0) throw unequalLengths(longer, 'longer');
+      return undefined;
+    }
+    return new PyTuple(items);
+  });
+}
+
+function unequalLengths(at: number, how: 'shorter' | 'longer'): ExpressionError {
+  const others = at === 1 ? 'argument 1' : `arguments 1-${at}`;
+  return valueError(`zip() argument ${at + 1} is ${how} than ${others}`);
+}
+
+function map(
+  runtime: Runtime,
+  args: readonly PyValue[],
+  keywords: Keywords | undefined,
+): PyIterator {
+  if (keywords?.size) throw typeError('map() takes no keyword arguments');
+  const [mapper, ...sources] = args;
+  if (mapper === undefined || sources.length === 0)
+    throw typeError('map() must have at least two arguments.');
+  const iterators = sources.map((one) => iterate(runtime, one));
+  const [only] = iterators;
+  if (iterators.length === 1)
+    return new PyIterator('map', () => {
+      const item = only!.next();
+      return item === undefined ? undefined : callOne(runtime, mapper, item);
+    });
+  return new PyIterator('map', () => {
+    const items: PyValue[] = [];
+    for (const iterator of iterators) {
+      const item = iterator.next();
+      if (item === undefined) return undefined;
+      items.push(item);
+    }
+    return callValue(runtime, mapper, items);
+  });
+}
+
+function filter(runtime: Runtime, test: PyValue, values: PyValue): PyIterator {
+  const iterator = iterate(runtime, values);
+  return new PyIterator('filter', () => {
+    for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
+      runtime.budget.charge(1);
+      if (isTrue(test === null ? item : callOne(runtime, test, item))) return item;
+    }
+    return undefined;
+  });
+}
+
+function next(_runtime: Runtime, iterator: PyValue, missing: PyValue | undefined): PyValue {
+  if (!(iterator instanceof PyIterator))
+    throw typeError(`'${typeName(iterator)}' object is not an iterator`);
+  const item = iterator.next();
+  if (item !== undefined) return item;
+  if (missing !== undefined) return missing;
+  throw new ExpressionError('StopIteration', '');
+}
+
+function reversed(runtime: Runtime, value: PyValue): PyIterator {
+  if (value instanceof PyRange) {
+    let left = value.length;
+    return new PyIterator('range_iterator', () =>
+      left > 0 ? value.start + value.step * --left : undefined,
+    );
+  }
+  let items: readonly PyValue[];
+  let name = 'reversed';
+  if (value instanceof PyDict) {
+    items = keysOf(value);
+    name = 'dict_reversekeyiterator';
+  } else if (value instanceof DictView) {
+    const { dict, part } = value;
+    items =
+      part === 'items'
+        ? itemsOf(dict)
+        : part === 'keys'
+          ? keysOf(dict)
+          : Array.from(dict.map.values());
+    name = `dict_reverse${part.slice(0, -1)}iterator`;
+  } else if (value instanceof PyList || value instanceof PyTuple || typeof value === 'string')
+    items = itemsIn(runtime, value);
+  else throw typeError(`'${typeName(value)}' object is not reversible`);
+  if (value instanceof PyList) name = 'list_reverseiterator';
+  let at = items.length;
+  return new PyIterator(name, () => (at > 0 ? items[--at] : undefined));
+}
+
+/** The length of a value. */
+export function lengthOf(value: PyValue, textLength: (text: string) => number): number {
+  if (typeof value === 'string') return textLength(value);
+  if (value instanceof PyList || value instanceof PyTuple) return value.items.length;
+  if (value instanceof DictView) return value.dict.map.size;
+  if (value instanceof PyRange) return value.length;
+  if (typeof value === 'object' && value !== null && 'map' in value) return value.map.size;
+  throw typeError(`object of type '${typeName(value)}' has no len()`);
+}
+
+/** The built-in functions of iterables. */
+export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
+  all: quantifier(false),
+  any: quantifier(true),
+  enumerate: named(1, 2, ['iterable', 'start'], enumerate),
+  filter: range(2, 2, filter),
+  iter: range(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),
+  map: variadic(map),
+  max: extreme('max'),
+  min: extreme('min'),
+  next: range(1, 2, next),
+  reversed: range(1, 1, reversed),
+  sorted: named(
+    1,
+    1,
+    ['', 'key', 'reverse'],
+    (runtime, values: PyValue, key, isReversed) => {
+      const items = copyItems(runtime, values);
+      return new PyList(
+        sortItems(runtime, items, key ?? null, isReversed !== undefined && isTrue(isReversed)),
+      );
+    },
+    'range',
+  ),
+  sum: named(1, 2, ['', 'start'], sum),
+  zip: variadic(zip),
+};

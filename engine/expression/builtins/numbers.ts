@@ -1,0 +1,203 @@
+import { overflowError, typeError, valueError, zeroDivision } from '../values/errors.js';
+import { asciiDigits, stripWhiteSpace } from '../values/characters.js';
+import { divideHalfEven, exactParts, fixedText } from '../values/float-text.js';
+import {
+  asInt,
+  bitLength,
+  floatToInt,
+  intToFloat,
+  maxDigits,
+  toIndex,
+  toInt,
+} from '../values/integers.js';
+import type { PyInt } from '../values/integers.js';
+import { exact, named, range } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import { reprOf } from '../values/repr.js';
+import { typeName } from '../values/type-name.js';
+import { Float, PyTuple } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+import { floorDivide, modulo } from '../operators/arithmetic.js';
+import { modularPower, power } from '../operators/powers.js';
+
+/** `int(x, base)`. */
+export function makeInt(
+  runtime: Runtime,
+  x: PyValue | undefined,
+  base: PyValue | undefined,
+): PyValue {
+  if (x === undefined) {
+    if (base !== undefined) throw typeError('int() missing string argument');
+    return 0;
+  }
+  if (base !== undefined) {
+    if (typeof x !== 'string') throw typeError("int() can't convert non-string with explicit base");
+    const radix = toIndex(base);
+    if ((radix !== 0 && radix < 2) || radix > 36)
+      throw valueError('int() base must be >= 2 and <= 36, or 0');
+    return parseInteger(runtime, x, Number(radix));
+  }
+  if (typeof x === 'string') return parseInteger(runtime, x, 10);
+  const int = asInt(x);
+  if (int !== undefined) return int;
+  if (x instanceof Float) return floatToInt(x.value);
+  throw typeError(
+    `int() argument must be a string, a bytes-like object or a real number, not '${typeName(x)}'`,
+  );
+}
+
+const prefixes: Readonly<Record<string, number>> = { x: 16, o: 8, b: 2 };
+
+function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
+  if (base === 10 && text.length < 16) {
+    let value = 0;
+    let at = 0;
+    for (; at < text.length; at++) {
+      const digit = text.charCodeAt(at) - 48;
+      if (digit < 0 || digit > 9) break;
+      value = 10 * value + digit;
+    }
+    if (at === text.length && at > 0) return value;
+  }
+  const failed = () =>
+    valueError(`invalid literal for int() with base ${base}: ${reprOf(runtime, text)}`);
+  const plain = stripWhiteSpace(asciiDigits(text));
+  const [, sign, prefix, body] = /^([-+]?)(?:0([xXoObB])(?=_?[0-9a-zA-Z]))?(.*)$/s.exec(plain)!;
+  let digits = body!;
+  let radix = base;
+  if (prefix !== undefined) {
+    const own = prefixes[prefix.toLowerCase()]!;
+    if (base === 0 || base === own) radix = own;
+    else digits = `0${prefix}${digits}`;
+    if (radix === own) digits = digits.replace(/^_/, '');
+  } else if (base === 0) {
+    if (/^0[0_]*[1-9]/.test(digits)) throw failed();
+    radix = 10;
+  }
+  if (!/^[0-9a-zA-Z]+(_[0-9a-zA-Z]+)*$/.test(digits)) throw failed();
+  digits = digits.replaceAll('_', '').toLowerCase();
+  for (const one of digits) if (Number.parseInt(one, 36) >= radix) throw failed();
+  const isOfPowerOfTwo = (radix & (radix - 1)) === 0;
+  if (!isOfPowerOfTwo && digits.length > maxDigits)
+    throw valueError(
+      `Exceeds the limit (4300 digits) for integer string conversion: value has ${digits.length} digits; use sys.set_int_max_str_digits() to increase the limit`,
+    );
+  runtime.budget.integer(Math.floor((digits.length - 1) * Math.log2(radix)));
+  const value = readDigits(digits, radix);
+  return toInt(sign === '-' ? -value : value);
+}
+
+function readDigits(digits: string, radix: number): bigint {
+  if (radix === 10) return BigInt(digits);
+  if (radix === 16) return BigInt(`0x${digits}`);
+  const factor = BigInt(radix);
+  let value = 0n;
+  for (const one of digits) value = value * factor + BigInt(Number.parseInt(one, 36));
+  return value;
+}
+
+/** `float(x)`. */
+export function makeFloat(runtime: Runtime, x: PyValue | undefined): Float {
+  if (x === undefined) return new Float(0);
+  if (x instanceof Float) return x;
+  if (typeof x === 'string') {
+    const plain = stripWhiteSpace(asciiDigits(x));
+    const isNumber = /^[-+]?(\d+(_\d+)*\.?(\d+(_\d+)*)?|\.\d+(_\d+)*)([eE][-+]?\d+(_\d+)*)?$/;
+    if (isNumber.test(plain)) return new Float(Number(plain.replaceAll('_', '')));
+    const word = /^([-+]?)(inf|infinity|nan)$/i.exec(plain);
+    if (word) {
+      if (/nan/i.test(word[2]!)) return new Float(Number.NaN);
+      return new Float(word[1] === '-' ? -Infinity : Infinity);
+    }
+    throw valueError(`could not convert string to float: ${reprOf(runtime, x)}`);
+  }
+  const int = asInt(x);
+  if (int !== undefined) return new Float(intToFloat(int));
+  throw typeError(`float() argument must be a string or a real number, not '${typeName(x)}'`);
+}
+
+function absolute(_runtime: Runtime, x: PyValue): PyValue {
+  if (typeof x === 'number') return Math.abs(x);
+  if (x instanceof Float) return new Float(Math.abs(x.value));
+  const int = asInt(x);
+  if (int === undefined) throw typeError(`bad operand type for abs(): '${typeName(x)}'`);
+  return int < 0 ? toInt(-BigInt(int)) : int;
+}
+
+/** `round(x, digits)`: half to even, on the exact value of a float. */
+function round(_runtime: Runtime, x: PyValue, digits: PyValue | undefined): PyValue {
+  const places = digits === undefined || digits === null ? undefined : toIndex(digits);
+  if (x instanceof Float) {
+    if (places === undefined) return roundToInt(x.value);
+    return new Float(roundFloat(x.value, Number(places)));
+  }
+  const int = asInt(x);
+  if (int === undefined) throw typeError(`type ${typeName(x)} doesn't define __round__ method`);
+  if (places === undefined || places >= 0) return int;
+  const count = -Number(places);
+  if (count > maxDigits * 5) return 0;
+  const unit = 10n ** BigInt(count);
+  const size = BigInt(int) < 0n ? -BigInt(int) : BigInt(int);
+  const rounded = divideHalfEven(size, unit) * unit;
+  return toInt(BigInt(int) < 0n ? -rounded : rounded);
+}
+
+function roundToInt(value: number): PyInt {
+  const int = floatToInt(value);
+  const rest = Math.abs(value - Math.trunc(value));
+  if (rest < 0.5 || typeof int === 'bigint') return int;
+  const away = value < 0 ? int - 1 : int + 1;
+  return rest > 0.5 || int % 2 !== 0 ? away : int;
+}
+
+function roundFloat(value: number, places: number): number {
+  if (!Number.isFinite(value) || value === 0 || places > 323) return value;
+  if (places < -308) return value < 0 ? -0 : 0;
+  const size = Math.abs(value);
+  let rounded: number;
+  if (places >= 0) rounded = Number(fixedText(size, places));
+  else {
+    const { mantissa, power } = exactParts(size);
+    const unit = 10n ** BigInt(-places);
+    const quotient =
+      power >= 0
+        ? divideHalfEven(mantissa << BigInt(power), unit)
+        : divideHalfEven(mantissa, unit << BigInt(-power));
+    rounded = Number(quotient * unit);
+  }
+  if (!Number.isFinite(rounded)) throw overflowError('rounded value too large to represent');
+  return value < 0 ? -rounded : rounded;
+}
+
+function inBase(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
+  return exact(1, (runtime, x: PyValue) => {
+    const int = toIndex(x);
+    runtime.budget.text(bitLength(int) + 3);
+    const digits = (int < 0 ? -BigInt(int) : int).toString(base);
+    return `${int < 0 ? '-' : ''}${prefix}${digits}`;
+  });
+}
+
+/** The built-in functions of numbers. */
+export const numberFunctions: Readonly<Record<string, NativeDeclaration>> = {
+  abs: exact(1, absolute),
+  bin: inBase(2, '0b'),
+  oct: inBase(8, '0o'),
+  hex: inBase(16, '0x'),
+  divmod: range(2, 2, (runtime, a: PyValue, b: PyValue) => divideWithRest(runtime, a, b)),
+  pow: named(2, 3, ['base', 'exp', 'mod'], (runtime, a: PyValue, b: PyValue, c) =>
+    c === undefined || c === null ? power(runtime, a, b) : modularPower(runtime, a, b, c),
+  ),
+  round: named(1, 2, ['number', 'ndigits'], round),
+};
+
+function divideWithRest(runtime: Runtime, a: PyValue, b: PyValue): PyTuple {
+  const areNumbers = [a, b].every((one) => one instanceof Float || asInt(one) !== undefined);
+  if (!areNumbers)
+    throw typeError(
+      `unsupported operand type(s) for divmod(): '${typeName(a)}' and '${typeName(b)}'`,
+    );
+  const isFloat = a instanceof Float || b instanceof Float;
+  if (isFloat && Number(asInt(b) ?? (b as Float).value) === 0) throw zeroDivision('float divmod()');
+  return new PyTuple([floorDivide(runtime, a, b), modulo(runtime, a, b)]);
+}

@@ -1,0 +1,288 @@
+import { compilePath } from './access.js';
+import { getAttribute } from '../operators/attributes.js';
+import { methodOfType } from '../methods/tables.js';
+import type { Argument, SyntaxNode } from '../syntax/tree.js';
+import { callMethod, callNative, callValue } from '../values/call.js';
+import { typeError } from '../values/errors.js';
+import { originalKey } from '../values/dict.js';
+import { itemsIn } from '../values/iteration.js';
+import { typeName } from '../values/type-name.js';
+import {
+  BoundMethod,
+  DictView,
+  Native,
+  PyDict,
+  PyIterator,
+  PyLambda,
+  PyList,
+  PyType,
+} from '../values/values.js';
+import { PyRange, PySet, PyTuple } from '../values/values.js';
+import type { Code, ActivationFrame, Keywords, PyValue } from '../values/values.js';
+import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
+
+/** Compiles a call. Calls of built-in functions and methods with plain arguments make no array of arguments. */
+export function compileCall(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'call' },
+  scope: NameScope,
+): Code {
+  const { callee, args } = node;
+  if (callee.kind === 'attribute') return compileMethodCall(compiler, callee, args, scope);
+  if (callee.kind === 'name') {
+    const meaning = compiler.meaning(callee.name, scope);
+    if (meaning.kind === 'builtin') {
+      const path = compilePath(compiler, node, scope);
+      if (path !== undefined) return path;
+      const native = meaning.value instanceof PyType ? meaning.value.construct : meaning.value;
+      return compileNativeCall(compiler, native, args, scope);
+    }
+  }
+  const { state } = compiler;
+  const calleeCode = compiler.compile(callee, scope);
+  const plain = plainArguments(compiler, args, scope);
+  if (plain !== undefined)
+    return (frame) => {
+      const target = calleeCode(frame);
+      return callValue(
+        state,
+        target,
+        plain.map((code) => code(frame)),
+      );
+    };
+  const positional = compilePositional(compiler, args, scope);
+  const keywords = compileKeywords(compiler, args, scope);
+  return (frame) => {
+    const target = calleeCode(frame);
+    const values = positional(frame);
+    return callValue(state, target, values, keywords(frame, target));
+  };
+}
+
+/** The codes of the arguments if all are positional and none is unpacked. */
+function plainArguments(
+  compiler: NodeCompiler,
+  args: readonly Argument[],
+  scope: NameScope,
+): readonly Code[] | undefined {
+  if (!args.every(({ kind }) => kind === 'positional')) return undefined;
+  return args.map(({ value }) => compiler.compile(value, scope));
+}
+
+function isFixed(native: Native | undefined, count: number): native is Native {
+  return (
+    native !== undefined &&
+    native.variadic === undefined &&
+    count >= native.shape.min &&
+    count <= native.shape.max
+  );
+}
+
+function compileNativeCall(
+  compiler: NodeCompiler,
+  native: Native,
+  args: readonly Argument[],
+  scope: NameScope,
+): Code {
+  const { state } = compiler;
+  const plain = plainArguments(compiler, args, scope);
+  if (plain !== undefined && isFixed(native, plain.length)) {
+    const { code } = native;
+    const [a, b, c] = plain;
+    if (a === undefined) return () => code(state);
+    if (b === undefined) return (frame) => code(state, a(frame));
+    if (c === undefined) return (frame) => code(state, a(frame), b(frame));
+    if (plain.length === 3) return (frame) => code(state, a(frame), b(frame), c(frame));
+  }
+  if (plain !== undefined) {
+    const { variadic } = native;
+    const values = (frame: ActivationFrame) => plain.map((code) => code(frame));
+    if (variadic !== undefined) return (frame) => variadic(state, values(frame), undefined);
+    return (frame) => callNative(state, native, values(frame));
+  }
+  const byName = argumentsByPosition(compiler, native, args, scope);
+  if (byName !== undefined) return (frame) => native.code(state, ...byName(frame));
+  const positional = compilePositional(compiler, args, scope);
+  const keywords = compileKeywords(compiler, args, scope);
+  return (frame) => {
+    const values = positional(frame);
+    return callNative(state, native, values, keywords(frame, native));
+  };
+}
+
+/** Arguments given by name, in the order of the parameters; undefined if that needs the call itself. */
+function argumentsByPosition(
+  compiler: NodeCompiler,
+  native: Native,
+  args: readonly Argument[],
+  scope: NameScope,
+): ((frame: ActivationFrame) => (PyValue | undefined)[]) | undefined {
+  if (native.variadic !== undefined) return undefined;
+  const { names, min, max } = native.shape;
+  const count = args.filter(({ kind }) => kind === 'positional').length;
+  if (count > max) return undefined;
+  const positions: number[] = [];
+  for (const [i, argument] of args.entries()) {
+    if (argument.kind === 'positional') positions.push(i);
+    else if (argument.kind === 'keyword') {
+      const at = names.indexOf(argument.name);
+      if (at < count || positions.includes(at)) return undefined;
+      positions.push(at);
+    } else return undefined;
+  }
+  for (let i = 0; i < min; i++) if (!positions.includes(i)) return undefined;
+  const codes = args.map(({ value }) => compiler.compile(value, scope));
+  const size = Math.max(...positions) + 1;
+  return (frame) => {
+    const values: (PyValue | undefined)[] = Array.from({ length: size }, () => undefined);
+    for (let i = 0; i < codes.length; i++) values[positions[i]!] = codes[i]!(frame);
+    return values;
+  };
+}
+
+function compileMethodCall(
+  compiler: NodeCompiler,
+  callee: SyntaxNode & { readonly kind: 'attribute' },
+  args: readonly Argument[],
+  scope: NameScope,
+): Code {
+  const { state } = compiler;
+  const { name } = callee;
+  const object = compiler.compile(callee.object, scope);
+  const plain = plainArguments(compiler, args, scope);
+  const positional = plain ? undefined : compilePositional(compiler, args, scope);
+  const keywords = plain ? undefined : compileKeywords(compiler, args, scope);
+  const slow = (self: PyValue, frame: ActivationFrame) => {
+    const method = getAttribute(self, name);
+    const values = plain ? plain.map((code) => code(frame)) : positional!(frame);
+    const named = keywords?.(frame, method);
+    return method instanceof BoundMethod
+      ? callMethod(state, method.self, method.native, values, named)
+      : callValue(state, method, values, named);
+  };
+  if (plain === undefined || plain.length > 3) return (frame) => slow(object(frame), frame);
+  const ofText = methodOfType('str', name);
+  const ofDict = methodOfType('dict', name);
+  const fastText = isFixed(ofText, plain.length) ? ofText.code : undefined;
+  const fastDict = isFixed(ofDict, plain.length) ? ofDict.code : undefined;
+  const fast = (self: PyValue) =>
+    typeof self === 'string' ? fastText : self instanceof PyDict ? fastDict : undefined;
+  const [a, b, c] = plain;
+  if (a === undefined)
+    return (frame) => {
+      const self = object(frame);
+      const code = fast(self);
+      return code ? code(state, self) : slow(self, frame);
+    };
+  if (b === undefined)
+    return (frame) => {
+      const self = object(frame);
+      const code = fast(self);
+      return code ? code(state, self, a(frame)) : slow(self, frame);
+    };
+  if (c === undefined)
+    return (frame) => {
+      const self = object(frame);
+      const code = fast(self);
+      return code ? code(state, self, a(frame), b(frame)) : slow(self, frame);
+    };
+  return (frame) => {
+    const self = object(frame);
+    const code = fast(self);
+    return code ? code(state, self, a(frame), b(frame), c(frame)) : slow(self, frame);
+  };
+}
+
+function compilePositional(
+  compiler: NodeCompiler,
+  args: readonly Argument[],
+  scope: NameScope,
+): (frame: ActivationFrame) => PyValue[] {
+  const { state } = compiler;
+  const parts = args
+    .filter(({ kind }) => kind === 'positional' || kind === 'unpacked')
+    .map(({ kind, value }) => ({ kind, code: compiler.compile(value, scope) }));
+  return (frame) => {
+    const values: PyValue[] = [];
+    for (const { kind, code } of parts) {
+      const value = code(frame);
+      if (kind === 'positional') {
+        values.push(value);
+        continue;
+      }
+      const items = unpackable(state, value);
+      state.budget.elements(items.length);
+      for (const item of items) values.push(item);
+    }
+    return values;
+  };
+}
+
+/** The items of a value behind a star. */
+export function unpackable(state: EvaluationState, value: PyValue): readonly PyValue[] {
+  const isIterable =
+    typeof value === 'string' ||
+    value instanceof PyList ||
+    value instanceof PyTuple ||
+    value instanceof PyDict ||
+    value instanceof PySet ||
+    value instanceof PyRange ||
+    value instanceof DictView ||
+    value instanceof PyIterator;
+  if (!isIterable) throw typeError(`Value after * must be an iterable, not ${typeName(value)}`);
+  return itemsIn(state, value);
+}
+
+function compileKeywords(
+  compiler: NodeCompiler,
+  args: readonly Argument[],
+  scope: NameScope,
+): (frame: ActivationFrame, callee: PyValue) => Keywords | undefined {
+  const parts = args
+    .filter((argument) => argument.kind === 'keyword' || argument.kind === 'unpacked-keywords')
+    .map((argument) => ({
+      name: argument.kind === 'keyword' ? argument.name : undefined,
+      code: compiler.compile(argument.value, scope),
+    }));
+  if (parts.length === 0) return () => undefined;
+  return (frame, callee) => {
+    const keywords = new Map<string, PyValue>();
+    for (const { name, code } of parts) {
+      const value = code(frame);
+      if (name !== undefined) addKeyword(callee, keywords, name, value);
+      else unpackKeywords(callee, keywords, value);
+    }
+    return keywords;
+  };
+}
+
+function unpackKeywords(callee: PyValue, keywords: Map<string, PyValue>, value: PyValue): void {
+  if (!(value instanceof PyDict))
+    throw typeError(
+      `${calleeName(callee)}() argument after ** must be a mapping, not ${typeName(value)}`,
+    );
+  let hasOther = false;
+  for (const [key, item] of value.map) {
+    const name = originalKey(value, key);
+    if (typeof name === 'string') addKeyword(callee, keywords, name, item);
+    else hasOther = true;
+  }
+  if (hasOther) throw typeError('keywords must be strings');
+}
+
+function addKeyword(
+  callee: PyValue,
+  keywords: Map<string, PyValue>,
+  name: string,
+  value: PyValue,
+): void {
+  if (keywords.has(name))
+    throw typeError(`${calleeName(callee)}() got multiple values for keyword argument '${name}'`);
+  keywords.set(name, value);
+}
+
+function calleeName(callee: PyValue): string {
+  if (callee instanceof PyLambda) return '<lambda>';
+  if (callee instanceof BoundMethod) return `${typeName(callee.self)}.${callee.native.name}`;
+  return callee instanceof Native || callee instanceof PyType ? callee.name : typeName(callee);
+}

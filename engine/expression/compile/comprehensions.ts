@@ -1,0 +1,286 @@
+import { childrenOf, costOf } from '../syntax/children.js';
+import type { ComprehensionClause, SyntaxNode } from '../syntax/tree.js';
+import { addMember, setItem } from '../values/dict.js';
+import { iterate } from '../values/iteration.js';
+import {
+  Float,
+  ActivationFrame,
+  PyDict,
+  PyIterator,
+  PyList,
+  PySet,
+  PyTuple,
+} from '../values/values.js';
+import type { Code, PyValue } from '../values/values.js';
+import { compileTest } from './operators.js';
+import type { EvaluationState, NodeCompiler } from './scope.js';
+import { NameScope } from './scope.js';
+import { compileTarget } from './targets.js';
+
+type ComprehensionNode = SyntaxNode & { readonly kind: 'comprehension' };
+
+/** One `for` of a comprehension. The first one's iterable is evaluated outside. */
+interface CompiledClause {
+  readonly iterable: Code;
+  readonly assign: (frame: ActivationFrame, value: PyValue) => void;
+  readonly accepts: ((frame: ActivationFrame) => boolean) | undefined;
+  /** What each item costs. */
+  readonly cost: number;
+}
+
+/** Compiles a comprehension or generator. */
+export function compileComprehension(
+  compiler: NodeCompiler,
+  node: ComprehensionNode,
+  outer: NameScope,
+): Code {
+  const { state } = compiler;
+  // A closure made inside keeps the frame of this one execution, so it cannot be shared.
+  const sharesFrame = node.result !== 'generator' && !makesClosure(node);
+  const scope = new NameScope(outer, sharesFrame);
+  const iterable = compiler.compile(node.clauses[0]!.iterable, outer);
+  const names = scope.layout.size;
+  const clauses = compileClauses(compiler, node, scope);
+  const key = node.key && compiler.compile(node.key, scope);
+  const element = compiler.compile(node.element, scope);
+  const slots = Array.from({ length: scope.layout.size - names }, (_, i) => names + i);
+  const needsReset = sharesFrame && node.clauses.length > 1;
+  const enter = (frame: ActivationFrame) => {
+    if (!sharesFrame) return new ActivationFrame(emptySlots(scope.layout.size), frame);
+    if (needsReset) for (const slot of slots) frame.slots[slot] = undefined;
+    return frame;
+  };
+  if (node.result === 'generator' && clauses.length === 1)
+    return (frame) => {
+      const source = iterable(frame);
+      const isArray = source instanceof PyList || source instanceof PyTuple;
+      const items = isArray ? source.items : undefined;
+      const iterator = isArray ? undefined : iterate(state, source);
+      return generateSimply(state, clauses[0]!, items, iterator, enter(frame), element);
+    };
+  if (node.result === 'generator')
+    return (frame) => {
+      // As in Python, what cannot be iterated fails here, not at the first item.
+      const source = iterate(state, iterable(frame));
+      return generate(state, clauses, source, enter(frame), element);
+    };
+  if (node.result === 'list' && clauses.length === 1) {
+    const { assign, accepts, cost } = clauses[0]!;
+    // The common case without a call per pass: measured at half the time.
+    return (frame) => {
+      const source = iterable(frame);
+      const inner = enter(frame);
+      const { budget } = state;
+      const items: PyValue[] = [];
+      const isArray = source instanceof PyList || source instanceof PyTuple;
+      const values = isArray ? source.items : undefined;
+      const iterator = values === undefined ? iterate(state, source) : undefined;
+      for (let i = 0; ; i++) {
+        const item = values === undefined ? iterator!.next() : values[i];
+        if (item === undefined) return new PyList(items);
+        budget.charge(cost);
+        assign(inner, item);
+        if (accepts !== undefined && !accepts(inner)) continue;
+        const before = budget.memory;
+        const changes = budget.mutations;
+        const value = element(inner);
+        if (budget.memory - before > 1000) release(state, before, changes, value);
+        budget.grow(items.length);
+        items.push(value);
+      }
+    };
+  }
+  if (node.result === 'list')
+    return (frame) => {
+      const source = iterable(frame);
+      const items: PyValue[] = [];
+      const inner = enter(frame);
+      loop(state, clauses, 0, source, inner, () => {
+        const before = state.budget.memory;
+        const changes = state.budget.mutations;
+        const value = element(inner);
+        if (state.budget.memory - before > 1000) release(state, before, changes, value);
+        state.budget.grow(items.length);
+        items.push(value);
+      });
+      return new PyList(items);
+    };
+  if (node.result === 'set')
+    return (frame) => {
+      const source = iterable(frame);
+      const set = new PySet(false);
+      const inner = enter(frame);
+      loop(state, clauses, 0, source, inner, () => {
+        state.budget.grow(set.map.size);
+        addMember(set, element(inner));
+      });
+      return set;
+    };
+  return (frame) => {
+    const source = iterable(frame);
+    const dict = new PyDict();
+    const inner = enter(frame);
+    loop(state, clauses, 0, source, inner, () => {
+      state.budget.grow(dict.map.size);
+      const name = key!(inner);
+      setItem(dict, name, element(inner));
+    });
+    return dict;
+  };
+}
+
+function makesClosure(root: ComprehensionNode): boolean {
+  const open: SyntaxNode[] = childrenOf(root).slice(1);
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.kind === 'lambda') return true;
+    if (node.kind === 'comprehension' && node.result === 'generator') return true;
+    for (const child of childrenOf(node)) open.push(child);
+  }
+  return false;
+}
+
+function compileClauses(
+  compiler: NodeCompiler,
+  node: ComprehensionNode,
+  scope: NameScope,
+): readonly CompiledClause[] {
+  // Targets first: a name that a later clause assigns is local in all of them.
+  const targets = node.clauses.map(({ target }) => compileTarget(compiler, target, scope));
+  return node.clauses.map((clause, i) => {
+    const isLast = i === node.clauses.length - 1;
+    const produced = isLast ? costOf(node.element) + (node.key ? costOf(node.key) : 0) : 0;
+    const cost = clause.conditions.reduce((sum, test) => sum + costOf(test), 1 + produced);
+    const next = node.clauses[i + 1];
+    return {
+      iterable: i === 0 ? () => null : compiler.compile(clause.iterable, scope),
+      assign: targets[i]!,
+      accepts: compileConditions(compiler, clause, scope),
+      cost: cost + (next ? costOf(next.iterable) : 0),
+    };
+  });
+}
+
+function compileConditions(
+  compiler: NodeCompiler,
+  { conditions }: ComprehensionClause,
+  scope: NameScope,
+): ((frame: ActivationFrame) => boolean) | undefined {
+  const tests = conditions.map((test) => compileTest(compiler, test, scope));
+  if (tests.length <= 1) return tests[0];
+  return (frame) => tests.every((test) => test(frame));
+}
+
+/** Runs the clauses from `level` on over the items of a value, and `produce` for each combination. */
+function loop(
+  state: EvaluationState,
+  clauses: readonly CompiledClause[],
+  level: number,
+  source: PyValue,
+  frame: ActivationFrame,
+  produce: () => void,
+): void {
+  const { assign, accepts, cost } = clauses[level]!;
+  const next = clauses[level + 1];
+  const visit = (item: PyValue) => {
+    state.budget.charge(cost);
+    assign(frame, item);
+    if (accepts !== undefined && !accepts(frame)) return;
+    if (next === undefined) produce();
+    else loop(state, clauses, level + 1, next.iterable(frame), frame, produce);
+  };
+  if (source instanceof PyList || source instanceof PyTuple) {
+    const { items } = source;
+    // A list may grow while it is read.
+    for (let i = 0; i < items.length; i++) visit(items[i]!);
+    return;
+  }
+  const iterator = iterate(state, source);
+  for (let item = iterator.next(); item !== undefined; item = iterator.next()) visit(item);
+}
+
+/** A generator: its clauses are iterators on a stack, and each `next` runs until the next element. */
+function generate(
+  state: EvaluationState,
+  clauses: readonly CompiledClause[],
+  first: PyIterator,
+  frame: ActivationFrame,
+  element: Code,
+): PyIterator {
+  const stack: PyIterator[] = [first];
+  return new PyIterator('generator', () => {
+    const before = state.budget.memory;
+    const changes = state.budget.mutations;
+    try {
+      while (stack.length > 0) {
+        const level = stack.length - 1;
+        const item = stack[level]!.next();
+        if (item === undefined) {
+          stack.pop();
+          continue;
+        }
+        const { assign, accepts, cost } = clauses[level]!;
+        state.budget.charge(cost);
+        assign(frame, item);
+        if (accepts !== undefined && !accepts(frame)) continue;
+        const next = clauses[level + 1];
+        if (next !== undefined) {
+          stack.push(iterate(state, next.iterable(frame)));
+          continue;
+        }
+        const value = element(frame);
+        if (state.budget.memory - before > 1000) release(state, before, changes, value);
+        return value;
+      }
+      return undefined;
+    } catch (error) {
+      stack.length = 0;
+      throw error;
+    }
+  });
+}
+
+/** A generator with one clause, over the items of a list or tuple or over an iterator. */
+function generateSimply(
+  state: EvaluationState,
+  { assign, accepts, cost }: CompiledClause,
+  items: readonly PyValue[] | undefined,
+  iterator: PyIterator | undefined,
+  frame: ActivationFrame,
+  element: Code,
+): PyIterator {
+  const { budget } = state;
+  let isOpen = true;
+  let next = 0;
+  return new PyIterator('generator', () => {
+    if (!isOpen) return undefined;
+    // An error ends a generator, too.
+    isOpen = false;
+    for (;;) {
+      const item = items === undefined ? iterator!.next() : items[next++];
+      if (item === undefined) return undefined;
+      budget.charge(cost);
+      assign(frame, item);
+      if (accepts !== undefined && !accepts(frame)) continue;
+      const before = budget.memory;
+      const changes = budget.mutations;
+      const value = element(frame);
+      if (budget.memory - before > 1000) release(state, before, changes, value);
+      isOpen = true;
+      return value;
+    }
+  });
+}
+
+/** Gives back the memory of a pass of which only a simple value stays; a change of a collection may have kept more. */
+function release(state: EvaluationState, before: number, changes: number, value: PyValue): void {
+  if (state.budget.mutations !== changes) return;
+  if (typeof value === 'string') state.budget.memory = before + 2 * value.length + 16;
+  else if (typeof value !== 'object' || value === null || value instanceof Float)
+    state.budget.memory = before;
+}
+
+function emptySlots(size: number): (PyValue | undefined)[] {
+  const slots: (PyValue | undefined)[] = [];
+  for (let i = 0; i < size; i++) slots.push(undefined);
+  return slots;
+}

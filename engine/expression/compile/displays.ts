@@ -1,0 +1,209 @@
+import type { DictItem, DisplayItem, SyntaxNode, TemplatePart } from '../syntax/tree.js';
+import { addMember, setItem, updateDict } from '../values/dict.js';
+import { typeError } from '../values/errors.js';
+import { isEasilyFixed } from '../values/float-text.js';
+import { asciiOf, reprOf, strOf } from '../values/repr.js';
+import { typeName } from '../values/type-name.js';
+import { formatValue } from '../formatting/format-value.js';
+import { Float, PyDict, PyLambda, PyList, PySet, PySlice, PyTuple } from '../values/values.js';
+import type { Code, ActivationFrame, PyValue } from '../values/values.js';
+import { costOf } from '../syntax/children.js';
+import { unpackable } from './calls.js';
+import { NameScope } from './scope.js';
+import type { NodeCompiler } from './scope.js';
+
+/** Compiles a list, tuple or set display. A tuple of constants is made once. */
+export function compileDisplay(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'list' | 'tuple' | 'set' },
+  scope: NameScope,
+): Code {
+  const { state } = compiler;
+  const items = compileItems(compiler, node.items, scope);
+  if (node.kind === 'list') return (frame) => new PyList(items(frame));
+  if (node.kind === 'set')
+    return (frame) => {
+      const set = new PySet(false);
+      for (const item of items(frame)) addMember(set, item);
+      state.budget.elements(set.map.size);
+      return set;
+    };
+  const isConstant = node.items.every((item) => !item.isUnpacked && item.value.kind === 'constant');
+  if (!isConstant) return (frame) => new PyTuple(items(frame));
+  const constant = new PyTuple(
+    node.items.map(({ value }) => (value.kind === 'constant' ? value.value : null)),
+  );
+  return () => constant;
+}
+
+function compileItems(
+  compiler: NodeCompiler,
+  items: readonly DisplayItem[],
+  scope: NameScope,
+): (frame: ActivationFrame) => PyValue[] {
+  const { state } = compiler;
+  const parts = items.map(({ value, isUnpacked }) => ({
+    code: compiler.compile(value, scope),
+    isUnpacked,
+  }));
+  if (!items.some(({ isUnpacked }) => isUnpacked)) {
+    const codes = parts.map(({ code }) => code);
+    return (frame) => {
+      const values: PyValue[] = [];
+      for (const code of codes) values.push(code(frame));
+      return values;
+    };
+  }
+  return (frame) => {
+    const values: PyValue[] = [];
+    for (const { code, isUnpacked } of parts) {
+      const value = code(frame);
+      if (!isUnpacked) {
+        values.push(value);
+        continue;
+      }
+      const unpacked = unpackable(state, value);
+      state.budget.elements(values.length + unpacked.length);
+      for (const one of unpacked) values.push(one);
+    }
+    return values;
+  };
+}
+
+/** Compiles a dict display. */
+export function compileDict(
+  compiler: NodeCompiler,
+  items: readonly DictItem[],
+  scope: NameScope,
+): Code {
+  const { state } = compiler;
+  const parts = items.map(({ key, value }) => ({
+    key: key && compiler.compile(key, scope),
+    value: compiler.compile(value, scope),
+  }));
+  return (frame) => {
+    const dict = new PyDict();
+    // Neighbouring pairs are all evaluated before the first becomes an item.
+    const pairs: PyValue[] = [];
+    const flush = () => {
+      for (let i = 0; i < pairs.length; i += 2) setItem(dict, pairs[i]!, pairs[i + 1]!);
+      pairs.length = 0;
+    };
+    for (const { key, value } of parts) {
+      if (key !== undefined) {
+        pairs.push(key(frame), value(frame));
+        continue;
+      }
+      flush();
+      const other = value(frame);
+      if (!(other instanceof PyDict))
+        throw typeError(`'${typeName(other)}' object is not a mapping`);
+      state.budget.elements(dict.map.size + other.map.size);
+      updateDict(dict, other);
+    }
+    flush();
+    return dict;
+  };
+}
+
+/** Compiles an f-string. */
+export function compileTemplate(
+  compiler: NodeCompiler,
+  parts: readonly TemplatePart[],
+  scope: NameScope,
+): (frame: ActivationFrame) => string {
+  const { state } = compiler;
+  const codes = parts.map((part) => compilePart(compiler, part, scope));
+  return (frame) => {
+    let text = '';
+    for (const code of codes) text += code(frame);
+    state.budget.text(text.length);
+    return text;
+  };
+}
+
+function compilePart(
+  compiler: NodeCompiler,
+  part: TemplatePart,
+  scope: NameScope,
+): (frame: ActivationFrame) => string {
+  if (part.kind === 'text') return () => part.text;
+  const { state } = compiler;
+  const value = compiler.compile(part.value, scope);
+  const { conversion } = part;
+  const write = conversion === 's' ? strOf : conversion === 'r' ? reprOf : asciiOf;
+  if (part.spec.length === 0) {
+    if (conversion === '')
+      return (frame) => {
+        const shown = value(frame);
+        return typeof shown === 'string' ? shown : strOf(state, shown);
+      };
+    return (frame) => write(state, value(frame));
+  }
+  const [only] = part.spec;
+  const constant = part.spec.length === 1 && only?.kind === 'text' ? only.text : undefined;
+  const spec =
+    constant === undefined ? compileTemplate(compiler, part.spec, scope) : () => constant;
+  const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
+  return (frame) => {
+    const shown = value(frame);
+    // toFixed rounds like Python, unless the value may lie in the middle of two results; see fixedText.
+    if (places !== undefined && shown instanceof Float && conversion === '') {
+      const count = Number(places);
+      const isEasy = isEasilyFixed(Math.abs(shown.value), count);
+      if (isEasy) return shown.value.toFixed(count);
+    }
+    const converted = conversion === '' ? shown : write(state, shown);
+    return formatValue(state, converted, spec(frame));
+  };
+}
+
+/** Compiles a slice between brackets. */
+export function compileSlice(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'slice' },
+  scope: NameScope,
+): Code {
+  const none: Code = () => null;
+  const [start, stop, step] = [node.start, node.stop, node.step].map((part) =>
+    part ? compiler.compile(part, scope) : none,
+  ) as [Code, Code, Code];
+  return (frame) => new PySlice(start(frame), stop(frame), step(frame));
+}
+
+/** Compiles a lambda: its parameters are the first slots of its frame, its defaults are evaluated where it stands. */
+export function compileLambda(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'lambda' },
+  outer: NameScope,
+): Code {
+  const scope = new NameScope(outer);
+  const named = (...kinds: string[]) => node.parameters.filter(({ kind }) => kinds.includes(kind));
+  const positional = named('positional-only', 'positional');
+  const keywordOnly = named('keyword-only');
+  const rest = named('rest');
+  const keywords = named('keywords');
+  for (const { name } of positional.concat(keywordOnly, rest, keywords)) scope.declare(name);
+  const defaults = positional
+    .concat(keywordOnly)
+    .map(({ defaultValue }) => defaultValue && compiler.compile(defaultValue, outer));
+  const body = compiler.compile(node.body, scope);
+  const code = {
+    parameters: {
+      names: positional.map(({ name }) => name),
+      positionalOnly: named('positional-only').length,
+      keywordOnly: keywordOnly.map(({ name }) => name),
+      hasRest: rest.length > 0,
+      hasKeywords: keywords.length > 0,
+    },
+    frameSize: scope.layout.size,
+    body,
+    cost: 1 + costOf(node.body),
+  };
+  return (frame) =>
+    new PyLambda(
+      code,
+      frame,
+      defaults.map((one) => one?.(frame)),
+    );
+}

@@ -1,0 +1,64 @@
+import { ExpressionError } from '../values/errors.js';
+import type { Code, ActivationFrame } from '../values/values.js';
+import type { NodeCompiler, NameScope, SlotAddress } from './scope.js';
+
+/** Compiles the reading of a name. A name that nothing declares is a NameError when it is read, not before. */
+export function compileName(compiler: NodeCompiler, name: string, scope: NameScope): Code {
+  const meaning = compiler.meaning(name, scope);
+  const { state } = compiler;
+  switch (meaning.kind) {
+    case 'slot':
+      return readSlot(meaning.address, name);
+    case 'variable': {
+      const { variables } = state;
+      const { index } = meaning;
+      return () => {
+        const value = variables[index];
+        if (value === undefined) throw undefinedName(name);
+        return value;
+      };
+    }
+    case 'record':
+      return () => {
+        if (state.record === undefined) throw undefinedName(name);
+        return state.record;
+      };
+    case 'builtin': {
+      const { value } = meaning;
+      return () => value;
+    }
+    case 'unknown':
+      return () => {
+        throw undefinedName(name);
+      };
+  }
+}
+
+/** The NameError of a name that nothing declares. */
+export function undefinedName(name: string): ExpressionError {
+  return new ExpressionError('NameError', `name '${name}' is not defined`);
+}
+
+function readSlot({ hops, slot }: SlotAddress, name: string): Code {
+  if (hops === 0)
+    return (frame) => {
+      const value = frame.slots[slot];
+      if (value === undefined)
+        throw new ExpressionError(
+          'NameError',
+          `cannot access local variable '${name}' where it is not associated with a value`,
+        );
+      return value;
+    };
+  return (frame) => {
+    let target: ActivationFrame = frame;
+    for (let i = 0; i < hops; i++) target = target.up!;
+    const value = target.slots[slot];
+    if (value === undefined)
+      throw new ExpressionError(
+        'NameError',
+        `cannot access free variable '${name}' where it is not associated with a value in enclosing scope`,
+      );
+    return value;
+  };
+}

@@ -1,0 +1,81 @@
+import type { Budget } from '../values/limits.js';
+import type { Code, ExpressionHost, Native, PyDict, PyType, PyValue } from '../values/values.js';
+import type { SyntaxNode } from '../syntax/tree.js';
+
+/** The state of a compiled expression while it runs. */
+export class EvaluationState {
+  readonly budget: Budget;
+  host: ExpressionHost = {};
+  /** The values of the declared variables; undefined where the caller gives none. */
+  readonly variables: (PyValue | undefined)[];
+  /** The fields of the record that the expression reads, if it reads only fields. */
+  readonly fields: (PyValue | undefined)[] = [];
+  record: PyDict | undefined;
+
+  constructor(budget: Budget, variables: number) {
+    this.budget = budget;
+    this.variables = Array.from({ length: variables }, () => undefined);
+  }
+}
+
+/** How many slots a frame needs; it grows while the code of the frame is compiled. */
+interface FrameLayout {
+  size: number;
+}
+
+/** Where a variable is: slot `slot` of the frame `hops` levels up. */
+export interface SlotAddress {
+  readonly hops: number;
+  readonly slot: number;
+}
+
+/** The names of the expression, of a comprehension or of a lambda. Comprehensions share the frame around them unless closures need one. */
+export class NameScope {
+  readonly #names = new Map<string, number>();
+  readonly #parent: NameScope | undefined;
+  readonly layout: FrameLayout;
+
+  constructor(parent?: NameScope, sharesFrame = false) {
+    this.#parent = parent;
+    this.layout = sharesFrame && parent ? parent.layout : { size: 0 };
+  }
+
+  /** The slot of a name of this scope. */
+  declare(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const slot = this.layout.size++;
+    this.#names.set(name, slot);
+    return slot;
+  }
+
+  /** A slot without a name. */
+  reserve(): number {
+    return this.layout.size++;
+  }
+
+  find(name: string): SlotAddress | undefined {
+    const slot = this.#names.get(name);
+    if (slot !== undefined) return { hops: 0, slot };
+    const found = this.#parent?.find(name);
+    if (found === undefined) return undefined;
+    return { hops: found.hops + (this.#parent?.layout === this.layout ? 0 : 1), slot: found.slot };
+  }
+}
+
+/** What a name means: a local variable, a variable of the caller, the record, a built-in function, or nothing. */
+export type NameMeaning =
+  | { readonly kind: 'slot'; readonly address: SlotAddress }
+  | { readonly kind: 'variable'; readonly index: number }
+  | { readonly kind: 'record' }
+  | { readonly kind: 'builtin'; readonly value: Native | PyType }
+  | { readonly kind: 'unknown' };
+
+/** What the compilers of the kinds of nodes need. */
+export interface NodeCompiler {
+  readonly state: EvaluationState;
+  compile(node: SyntaxNode, scope: NameScope): Code;
+  meaning(name: string, scope: NameScope): NameMeaning;
+  /** The index in `state.fields` of a field of the record, or undefined if the whole record is needed. */
+  fieldIndex(name: string): number | undefined;
+}

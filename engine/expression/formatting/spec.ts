@@ -1,0 +1,100 @@
+import { valueError } from '../values/errors.js';
+import { codePointLength } from '../values/code-points.js';
+import { typeName } from '../values/type-name.js';
+import type { PyValue, Runtime } from '../values/values.js';
+
+/** A parsed format specification: `[[fill]align][sign][z][#][0][width][grouping][.precision][type]`. */
+export interface FormatSpec {
+  readonly fill: string;
+  readonly align: string;
+  readonly sign: string;
+  readonly noNegativeZero: boolean;
+  readonly isAlternate: boolean;
+  readonly hasZero: boolean;
+  readonly width: number;
+  readonly grouping: string;
+  readonly precision: number | undefined;
+  readonly type: string;
+}
+
+const pattern =
+  /^(?:(.)?([<>=^]))?([-+ ])?(z)?(#)?(0)?(\p{Nd}+)?([,_])?([,_])?(?:\.(\p{Nd}*))?(.)?(.*)$/su;
+
+/** The types that may have each separator. */
+const groupable: Readonly<Record<string, string>> = { ',': 'deEfFgG%', _: 'deEfFgG%boxX' };
+
+/** Parses a format specification for a value; throws the ValueError of CPython. */
+export function parseSpec(spec: string, value: PyValue): FormatSpec {
+  const parts = pattern.exec(spec)!;
+  const [, fill, align, sign, z, alternate, zero, width, grouping, second, precision, type, rest] =
+    parts;
+  if (second !== undefined)
+    throw valueError(
+      grouping === second && grouping !== undefined
+        ? `Cannot specify '${grouping}' with '${second}'.`
+        : "Cannot specify both ',' and '_'.",
+    );
+  if (precision === '') throw valueError('Format specifier missing precision');
+  if (rest !== '')
+    throw valueError(`Invalid format specifier '${spec}' for object of type '${typeName(value)}'`);
+  const kind = type ?? (typeof value === 'string' ? 's' : undefined);
+  if (grouping !== undefined && kind !== undefined && !groupable[grouping]!.includes(kind))
+    throw valueError(`Cannot specify '${grouping}' with '${kind}'.`);
+  return {
+    fill: fill ?? (zero === undefined ? ' ' : '0'),
+    align: align ?? '',
+    sign: sign ?? '',
+    noNegativeZero: z !== undefined,
+    isAlternate: alternate !== undefined,
+    hasZero: zero !== undefined,
+    width: size(width, 'width') ?? 0,
+    grouping: grouping ?? '',
+    precision: size(precision, 'precision'),
+    type: type ?? '',
+  };
+}
+
+function size(digits: string | undefined, what: string): number | undefined {
+  if (digits === undefined) return undefined;
+  const number = Number(digits);
+  if (number > Number.MAX_SAFE_INTEGER)
+    throw valueError(
+      what === 'width' || what === 'precision'
+        ? 'Too many decimal digits in format string'
+        : `${what} is too big`,
+    );
+  return number;
+}
+
+/** Pads a text to the width of a specification. `head` is its sign and prefix, behind which `=` puts the fill. */
+export function pad(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
+  const align = spec.align || '<';
+  const missing = spec.width - codePointLength(head) - codePointLength(body);
+  if (missing <= 0) return head + body;
+  runtime.budget.text(spec.width);
+  const { fill } = spec;
+  if (align === '<') return head + body + fill.repeat(missing);
+  if (align === '>') return fill.repeat(missing) + head + body;
+  if (align === '=') return head + fill.repeat(missing) + body;
+  const left = missing >> 1;
+  return fill.repeat(left) + head + body + fill.repeat(missing - left);
+}
+
+/** Groups the digits of an integer part, filling it up with zeros to `least` characters. */
+export function groupDigits(digits: string, separator: string, size: number, least = 0): string {
+  let rest = digits;
+  if (separator === '') return rest.padStart(least, '0');
+  const groups: string[] = [];
+  let length = 0;
+  while (rest !== '' || length < least) {
+    const group = rest.slice(-size);
+    rest = rest.slice(0, -size);
+    // A group of zeros is as long as the width needs, but no separator stands first.
+    const room = least - length - (groups.length > 0 ? 1 : 0);
+    const filled = rest === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;
+    if (filled === '') break;
+    groups.unshift(filled);
+    length += filled.length + (groups.length > 1 ? 1 : 0);
+  }
+  return groups.join(separator);
+}

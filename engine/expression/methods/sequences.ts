@@ -1,0 +1,135 @@
+import { indexError, valueError } from '../values/errors.js';
+import { isSameOrEqual } from '../values/comparison.js';
+import { toClippedSize, toSize } from '../values/integers.js';
+import { copyItems } from '../values/iteration.js';
+import { exact, named, range } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import { reprOf } from '../values/repr.js';
+import { isTrue } from '../values/truth.js';
+import { PyList, PyRange, PyTuple } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+import { contains } from '../operators/membership.js';
+import { sortItems } from './sorting.js';
+
+function countOf(runtime: Runtime, { items }: PyList | PyTuple, value: PyValue): number {
+  runtime.budget.charge(items.length >>> 2);
+  let count = 0;
+  for (const item of items) if (isSameOrEqual(runtime, item, value)) count += 1;
+  return count;
+}
+
+function indexIn(
+  runtime: Runtime,
+  items: readonly PyValue[],
+  value: PyValue,
+  start: PyValue | undefined,
+  stop: PyValue | undefined,
+): number {
+  const bound = (at: PyValue | undefined, missing: number) => {
+    if (at === undefined) return missing;
+    const size = toClippedSize(at);
+    return size < 0 ? Math.max(0, size + items.length) : size;
+  };
+  const end = Math.min(bound(stop, items.length), items.length);
+  runtime.budget.charge(items.length >>> 2);
+  for (let i = bound(start, 0); i < end; i++)
+    if (isSameOrEqual(runtime, items[i]!, value)) return i;
+  return -1;
+}
+
+function changed(runtime: Runtime): null {
+  runtime.budget.mutations += 1;
+  return null;
+}
+
+function pop(runtime: Runtime, list: PyList, index: PyValue | undefined): PyValue {
+  const { items } = list;
+  if (items.length === 0) throw indexError('pop from empty list');
+  const given = index === undefined ? -1 : toSize(index);
+  const at = given < 0 ? given + items.length : given;
+  if (at < 0 || at >= items.length) throw indexError('pop index out of range');
+  changed(runtime);
+  runtime.budget.charge((items.length - at) >>> 4);
+  return items.splice(at, 1)[0]!;
+}
+
+/** The methods of `list`. Those that change it return what they return in Python. */
+export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
+  append: exact(1, (runtime, list: PyList, value: PyValue) => {
+    runtime.budget.grow(list.items.length);
+    list.items.push(value);
+    return changed(runtime);
+  }),
+  clear: exact(0, (runtime, list: PyList) => {
+    list.items.length = 0;
+    return changed(runtime);
+  }),
+  copy: exact(0, (runtime, list: PyList) => new PyList(copyItems(runtime, list))),
+  count: exact(1, countOf),
+  extend: exact(1, (runtime, list: PyList, values: PyValue) => {
+    const items = copyItems(runtime, values);
+    runtime.budget.elements(list.items.length + items.length);
+    for (const item of items) list.items.push(item);
+    return changed(runtime);
+  }),
+  index: range(1, 3, (runtime, list: PyList, value: PyValue, start, stop) => {
+    const at = indexIn(runtime, list.items, value, start, stop);
+    if (at < 0) throw valueError(`${reprOf(runtime, value)} is not in list`);
+    return at;
+  }),
+  insert: range(2, 2, (runtime, list: PyList, index: PyValue, value: PyValue) => {
+    const at = toSize(index);
+    runtime.budget.grow(list.items.length);
+    runtime.budget.charge(list.items.length >>> 4);
+    list.items.splice(at, 0, value);
+    return changed(runtime);
+  }),
+  pop: range(0, 1, pop),
+  remove: exact(1, (runtime, list: PyList, value: PyValue) => {
+    const at = indexIn(runtime, list.items, value, undefined, undefined);
+    if (at < 0) throw valueError('list.remove(x): x not in list');
+    list.items.splice(at, 1);
+    return changed(runtime);
+  }),
+  reverse: exact(0, (runtime, list: PyList) => {
+    runtime.budget.charge(list.items.length >>> 4);
+    list.items.reverse();
+    return changed(runtime);
+  }),
+  sort: named(0, 0, ['key', 'reverse'], (runtime, list: PyList, key, isReversed) => {
+    const sorted = sortItems(
+      runtime,
+      list.items.slice(),
+      key ?? null,
+      isReversed !== undefined && isTrue(isReversed),
+    );
+    for (const [i, item] of sorted.entries()) list.items[i] = item;
+    return changed(runtime);
+  }),
+};
+
+/** The methods of `tuple`. */
+export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
+  count: exact(1, countOf),
+  index: range(1, 3, (runtime, tuple: PyTuple, value: PyValue, start, stop) => {
+    const at = indexIn(runtime, tuple.items, value, start, stop);
+    if (at < 0) throw valueError('tuple.index(x): x not in tuple');
+    return at;
+  }),
+};
+
+/** The methods of `range`. */
+export const rangeMethods: Readonly<Record<string, NativeDeclaration>> = {
+  count: exact(1, (runtime, self: PyRange, value: PyValue) =>
+    contains(runtime, value, self) ? 1 : 0,
+  ),
+  index: exact(1, (runtime, self: PyRange, value: PyValue) => {
+    if (!contains(runtime, value, self))
+      throw valueError(
+        typeof value === 'number'
+          ? `${reprOf(runtime, value)} is not in range`
+          : 'sequence.index(x): x not in sequence',
+      );
+    return (Number(value) - self.start) / self.step;
+  }),
+};

@@ -1,0 +1,87 @@
+import { overflowError, valueError } from '../values/errors.js';
+import { exactParts } from '../values/float-text.js';
+import { bitLength, toInt } from '../values/integers.js';
+import type { PyInt } from '../values/integers.js';
+import { exact, nativeTable } from '../values/native.js';
+import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
+import type { Native, PyValue } from '../values/values.js';
+import { dictMethods } from './mappings.js';
+import { listMethods, rangeMethods, tupleMethods } from './sequences.js';
+import { frozenSetMethods, setMethods } from './sets.js';
+import { caseMethods } from './text-case.js';
+import { changeMethods } from './text-change.js';
+import { searchMethods } from './text-search.js';
+import { splitMethods } from './text-split.js';
+
+function floatRatio(value: number): PyTuple {
+  if (Number.isNaN(value)) throw valueError('cannot convert NaN to integer ratio');
+  if (!Number.isFinite(value)) throw overflowError('cannot convert Infinity to integer ratio');
+  const parts = exactParts(Math.abs(value));
+  let { mantissa, power } = parts;
+  if (mantissa === 0n) return new PyTuple([0, 1]);
+  while (power < 0 && (mantissa & 1n) === 0n) {
+    mantissa >>= 1n;
+    power += 1;
+  }
+  const numerator = power > 0 ? mantissa << BigInt(power) : mantissa;
+  const denominator = power < 0 ? 1n << BigInt(-power) : 1n;
+  return new PyTuple([toInt(value < 0 ? -numerator : numerator), toInt(denominator)]);
+}
+
+function bitCount(value: PyInt): number {
+  const size = BigInt(value) < 0n ? -BigInt(value) : BigInt(value);
+  return size.toString(2).replaceAll('0', '').length;
+}
+
+const intMethods = nativeTable(
+  {
+    bit_length: exact(0, (_runtime, value: PyInt) => bitLength(value)),
+    bit_count: exact(0, (_runtime, value: PyInt) => bitCount(value)),
+    as_integer_ratio: exact(0, (_runtime, value: PyInt) => new PyTuple([toInt(BigInt(value)), 1])),
+  },
+  'int',
+);
+
+const tables: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
+  str: nativeTable({ ...caseMethods, ...changeMethods, ...searchMethods, ...splitMethods }, 'str'),
+  list: nativeTable(listMethods, 'list'),
+  tuple: nativeTable(tupleMethods, 'tuple'),
+  dict: nativeTable(dictMethods, 'dict'),
+  set: nativeTable(setMethods, 'set'),
+  frozenset: nativeTable(frozenSetMethods, 'frozenset'),
+  range: nativeTable(rangeMethods, 'range'),
+  int: intMethods,
+  float: nativeTable(
+    {
+      is_integer: exact(0, (_runtime, { value }: Float) => Number.isInteger(value)),
+      as_integer_ratio: exact(0, (_runtime, { value }: Float) => floatRatio(value)),
+    },
+    'float',
+  ),
+};
+
+const empty: ReadonlyMap<string, Native> = new Map();
+
+/** The methods of a type by name; none for a type that has no methods. */
+export function methodsOfType(type: string): ReadonlyMap<string, Native> {
+  return Object.hasOwn(tables, type) ? tables[type]! : empty;
+}
+
+/** A method of a type. */
+export function methodOfType(type: string, name: string): Native | undefined {
+  return methodsOfType(type).get(name);
+}
+
+/** The methods of a value by name: the only attributes that a value has, apart from the keys of a dict. */
+export function methodsOf(value: PyValue): ReadonlyMap<string, Native> | undefined {
+  if (typeof value === 'string') return tables['str'];
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return intMethods;
+  if (value instanceof PyDict) return tables['dict'];
+  if (value instanceof PyList) return tables['list'];
+  if (value instanceof PyTuple) return tables['tuple'];
+  if (value instanceof PySet) return tables[value.isFrozen ? 'frozenset' : 'set'];
+  if (value instanceof Float) return tables['float'];
+  if (value instanceof PyRange) return tables['range'];
+  return undefined;
+}

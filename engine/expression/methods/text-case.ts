@@ -1,0 +1,171 @@
+import { isPrintable, isWhiteSpace } from '../values/characters.js';
+import { exact } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import type { Runtime } from '../values/values.js';
+
+const ascii = /^[\x20-\x7e\t\n\r]*$/;
+const upperCase = /\p{Uppercase}/u;
+const lowerCase = /\p{Lowercase}/u;
+const titleCase = /\p{Lt}/u;
+/** Digits that are no decimal digits: superscripts, circled digits and the like. */
+const otherDigit =
+  /[\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792]/;
+/** Chinese characters that are numbers. */
+const hanNumber = /[\u3400-\u9fff]/;
+const hanNumbers = new Set(
+  '㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹夀幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零',
+);
+
+/** The case folding of a text: it keeps what only differs in letter case alike. */
+function caseFold(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase();
+  let folded = '';
+  for (const one of text) {
+    if (one === '\u0131') folded += one;
+    else if (/[\u13a0-\u13ef]/.test(one)) folded += one;
+    else folded += Array.from(one.toUpperCase(), (letter) => letter.toLowerCase()).join('');
+  }
+  return folded;
+}
+
+/** The letters of Latin Extended-B that have a title case of their own. */
+const digraphs: Readonly<Record<string, string>> = {
+  '\u01c4': '\u01c5',
+  '\u01c5': '\u01c5',
+  '\u01c6': '\u01c5',
+  '\u01c7': '\u01c8',
+  '\u01c8': '\u01c8',
+  '\u01c9': '\u01c8',
+  '\u01ca': '\u01cb',
+  '\u01cb': '\u01cb',
+  '\u01cc': '\u01cb',
+  '\u01f1': '\u01f2',
+  '\u01f2': '\u01f2',
+  '\u01f3': '\u01f2',
+};
+
+function titleOf(letter: string): string {
+  const digraph = digraphs[letter];
+  if (digraph !== undefined) return digraph;
+  const [first = '', ...rest] = Array.from(letter.toUpperCase());
+  return first + rest.join('').toLowerCase();
+}
+
+function isCased(one: string): boolean {
+  return upperCase.test(one) || lowerCase.test(one) || titleCase.test(one);
+}
+
+/** The small letter of a letter in a text: a sigma at the end of a word is another one. */
+function lowerAt(text: string, at: number, letter: string): string {
+  if (letter !== 'Σ') return letter.toLowerCase();
+  const isLast = /[\p{L}\p{Lt}][\p{Case_Ignorable}]*$/u.test(text.slice(Math.max(0, at - 50), at));
+  const isFollowed = /^\p{Case_Ignorable}*\p{Cased}/u.test(text.slice(at + 1, at + 50));
+  return isLast && !isFollowed ? 'ς' : 'σ';
+}
+
+function title(text: string): string {
+  let result = '';
+  let isInside = false;
+  let at = 0;
+  for (const one of text) {
+    result += isInside ? lowerAt(text, at, one) : titleOf(one);
+    isInside = isCased(one);
+    at += one.length;
+  }
+  return result;
+}
+
+function swapCase(text: string): string {
+  let result = '';
+  let at = 0;
+  for (const one of text) {
+    if (upperCase.test(one)) result += lowerAt(text, at, one);
+    else result += lowerCase.test(one) ? one.toUpperCase() : one;
+    at += one.length;
+  }
+  return result;
+}
+
+function capitalize(text: string): string {
+  if (text === '') return '';
+  const first = String.fromCodePoint(text.codePointAt(0)!);
+  return titleOf(first) + text.slice(first.length).toLowerCase();
+}
+
+/** A method that makes a text of about the same length. */
+function mapped(change: (text: string) => string): NativeDeclaration {
+  return exact(0, (runtime: Runtime, text: string) => {
+    runtime.budget.text(text.length);
+    return change(text);
+  });
+}
+
+/** A method that tests each character; `whenEmpty` is its result for no characters. */
+function tested(test: (one: string) => boolean, whenEmpty = false): NativeDeclaration {
+  return exact(0, (runtime: Runtime, text: string) => {
+    runtime.budget.charge(text.length >>> 4);
+    if (text === '') return whenEmpty;
+    for (const one of text) if (!test(one)) return false;
+    return true;
+  });
+}
+
+function isCase(wanted: RegExp, other: RegExp): NativeDeclaration {
+  return exact(0, (runtime: Runtime, text: string) => {
+    runtime.budget.charge(text.length >>> 4);
+    let found = false;
+    for (const one of text) {
+      if (other.test(one) || titleCase.test(one)) return false;
+      found ||= wanted.test(one);
+    }
+    return found;
+  });
+}
+
+function isTitle(text: string): boolean {
+  let found = false;
+  let isInside = false;
+  for (const one of text) {
+    if (upperCase.test(one) || titleCase.test(one)) {
+      if (isInside) return false;
+      isInside = true;
+      found = true;
+    } else if (lowerCase.test(one)) {
+      if (!isInside) return false;
+      found = true;
+    } else isInside = false;
+  }
+  return found;
+}
+
+const isDigit = (one: string) => /\p{Nd}/u.test(one) || otherDigit.test(one);
+const isNumeric = (one: string) =>
+  /\p{N}/u.test(one) || (hanNumber.test(one) && hanNumbers.has(one));
+
+/** The methods of `str` about letter case and kinds of characters. */
+export const caseMethods: Readonly<Record<string, NativeDeclaration>> = {
+  upper: mapped((text) => text.toUpperCase()),
+  lower: mapped((text) => text.toLowerCase()),
+  casefold: mapped(caseFold),
+  capitalize: mapped(capitalize),
+  title: mapped(title),
+  swapcase: mapped(swapCase),
+  isalpha: tested((one) => /\p{L}/u.test(one)),
+  isalnum: tested((one) => /\p{L}/u.test(one) || isNumeric(one)),
+  isdecimal: tested((one) => /\p{Nd}/u.test(one)),
+  isdigit: tested(isDigit),
+  isnumeric: tested(isNumeric),
+  isspace: tested((one) => isWhiteSpace(one.codePointAt(0)!)),
+  isprintable: tested((one) => isPrintable(one.codePointAt(0)!), true),
+  isascii: tested((one) => one <= '\x7f', true),
+  isupper: isCase(upperCase, lowerCase),
+  islower: isCase(lowerCase, upperCase),
+  istitle: exact(0, (runtime, text: string) => {
+    runtime.budget.charge(text.length >>> 4);
+    return isTitle(text);
+  }),
+  isidentifier: exact(0, (runtime, text: string) => {
+    runtime.budget.charge(text.length >>> 4);
+    return /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(text);
+  }),
+};

@@ -1,0 +1,222 @@
+import { ExpressionError, typeError, valueError } from '../values/errors.js';
+import { codePointLength, pointsOf } from '../values/code-points.js';
+import { getItem, itemsOf, setItem } from '../values/dict.js';
+import { asInt, toSize } from '../values/integers.js';
+import { exact, named, range, variadic } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import { typeName } from '../values/type-name.js';
+import { PyDict } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+import { formatMap, formatText } from '../formatting/str-format.js';
+import { subscript } from '../operators/subscript.js';
+
+function textArgument(name: string, at: number, value: PyValue): string {
+  if (typeof value !== 'string')
+    throw typeError(`${name}() argument ${at} must be str, not ${typeName(value)}`);
+  return value;
+}
+
+function replace(
+  runtime: Runtime,
+  text: string,
+  from: PyValue,
+  to: PyValue,
+  count: PyValue | undefined,
+): string {
+  const old = textArgument('replace', 1, from);
+  const replacement = textArgument('replace', 2, to);
+  const most = count === undefined ? -1 : toSize(count);
+  if (most === 0) return text;
+  if (old === '') return interleave(runtime, text, replacement, most);
+  runtime.budget.search(text.length, old.length);
+  const first = text.indexOf(old);
+  if (first < 0) return text;
+  if (text.indexOf(old, first + old.length) < 0) {
+    runtime.budget.text(text.length + replacement.length - old.length);
+    return text.slice(0, first) + replacement + text.slice(first + old.length);
+  }
+  const parts: string[] = [];
+  let at = 0;
+  for (let found = text.indexOf(old); found >= 0; found = text.indexOf(old, at)) {
+    if (most >= 0 && parts.length >= most) break;
+    parts.push(text.slice(at, found));
+    at = found + old.length;
+  }
+  parts.push(text.slice(at));
+  runtime.budget.text(text.length + (parts.length - 1) * (replacement.length - old.length));
+  runtime.budget.charge(parts.length >>> 2);
+  return parts.join(replacement);
+}
+
+/** `replace('', x)`: before each character and at the end. */
+function interleave(runtime: Runtime, text: string, replacement: string, most: number): string {
+  const points = pointsOf(text);
+  const times = most < 0 ? points.length + 1 : Math.min(most, points.length + 1);
+  runtime.budget.text(text.length + times * replacement.length);
+  let result = '';
+  for (let i = 0; i < points.length; i++) result += (i < times ? replacement : '') + points[i]!;
+  return times > points.length ? result + replacement : result;
+}
+
+function fillCharacter(value: PyValue | undefined): string {
+  if (value === undefined) return ' ';
+  if (typeof value !== 'string')
+    throw typeError(`The fill character must be a unicode character, not ${typeName(value)}`);
+  if (codePointLength(value) !== 1)
+    throw typeError('The fill character must be exactly one character long');
+  return value;
+}
+
+function justified(place: (missing: number, width: number) => number): NativeDeclaration {
+  return range(1, 2, (runtime, text: string, width: PyValue, fill) => {
+    const size = toSize(width);
+    const character = fillCharacter(fill);
+    const missing = size - codePointLength(text);
+    if (missing <= 0) return text;
+    runtime.budget.text(size * character.length);
+    const left = place(missing, size);
+    return character.repeat(left) + text + character.repeat(missing - left);
+  });
+}
+
+function zeroFill(runtime: Runtime, text: string, width: PyValue): string {
+  const size = toSize(width);
+  const missing = size - codePointLength(text);
+  if (missing <= 0) return text;
+  runtime.budget.text(size);
+  const hasSign = text.startsWith('+') || text.startsWith('-');
+  return hasSign
+    ? text.charAt(0) + '0'.repeat(missing) + text.slice(1)
+    : '0'.repeat(missing) + text;
+}
+
+function expandTabs(runtime: Runtime, text: string, size: number): string {
+  let column = 0;
+  let result = '';
+  runtime.budget.charge(text.length >>> 3);
+  for (const one of text) {
+    if (one === '\t') {
+      const blanks = size > 0 ? size - (column % size) : 0;
+      runtime.budget.grownText(result.length + blanks, blanks);
+      result += ' '.repeat(blanks);
+      column += blanks;
+      continue;
+    }
+    column = one === '\n' || one === '\r' ? 0 : column + 1;
+    result += one;
+  }
+  return result;
+}
+
+function translate(runtime: Runtime, text: string, table: PyValue): string {
+  let result = '';
+  runtime.budget.text(text.length);
+  runtime.budget.charge(text.length >>> 2);
+  const known = new Map<string, string>();
+  for (const one of text) {
+    let changed = known.get(one);
+    if (changed === undefined) {
+      changed = translated(runtime, one, table);
+      known.set(one, changed);
+    }
+    if (changed.length > 1)
+      runtime.budget.grownText(result.length + changed.length, changed.length - 1);
+    result += changed;
+  }
+  return result;
+}
+
+function translated(runtime: Runtime, character: string, table: PyValue): string {
+  const code = character.codePointAt(0)!;
+  let found: PyValue | undefined;
+  if (table instanceof PyDict) found = getItem(table, code);
+  else
+    try {
+      found = subscript(runtime, table, code);
+    } catch (error) {
+      const isMissing = error instanceof ExpressionError && error.exception === 'IndexError';
+      if (!isMissing) throw error;
+    }
+  if (found === undefined) return character;
+  if (found === null) return '';
+  if (typeof found === 'string') return found;
+  const int = asInt(found);
+  if (int === undefined) throw typeError('character mapping must return integer, None or str');
+  if (int < 0 || int > 0x10ffff) throw valueError('character mapping must be in range(0x110000)');
+  return String.fromCodePoint(Number(int));
+}
+
+/** `str.maketrans(x[, y[, z]])`. */
+export function makeTranslation(
+  _runtime: Runtime,
+  x: PyValue,
+  y: PyValue | undefined,
+  z: PyValue | undefined,
+): PyDict {
+  const table = new PyDict();
+  if (y === undefined) {
+    if (!(x instanceof PyDict))
+      throw typeError('if you give only one argument to maketrans it must be a dict');
+    for (const { items } of itemsOf(x)) setItem(table, translationKey(items[0]!), items[1]!);
+    return table;
+  }
+  if (typeof x !== 'string')
+    throw typeError('first maketrans argument must be a string if there is a second argument');
+  const to = pointsOf(makeTransArgument(2, y));
+  const removed = z === undefined ? [] : pointsOf(makeTransArgument(3, z));
+  const from = pointsOf(x);
+  if (from.length !== to.length)
+    throw valueError('the first two maketrans arguments must have equal length');
+  for (const [i, one] of from.entries())
+    setItem(table, one.codePointAt(0)!, to[i]!.codePointAt(0)!);
+  for (const one of removed) setItem(table, one.codePointAt(0)!, null);
+  return table;
+}
+
+function makeTransArgument(at: number, value: PyValue): string {
+  if (typeof value !== 'string')
+    throw typeError(`maketrans() argument ${at} must be str, not ${typeName(value)}`);
+  return value;
+}
+
+function translationKey(key: PyValue): PyValue {
+  if (typeof key === 'string') {
+    if (codePointLength(key) !== 1)
+      throw valueError('string keys in translate table must be of length 1');
+    return key.codePointAt(0)!;
+  }
+  const int = asInt(key);
+  if (int === undefined) throw typeError('keys in translate table must be strings or integers');
+  return int;
+}
+
+/** The methods of `str` that make a changed text. */
+export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
+  replace: range(2, 3, replace),
+  removeprefix: exact(1, (runtime, text: string, prefix: PyValue) => {
+    if (typeof prefix !== 'string')
+      throw typeError(`removeprefix() argument must be str, not ${typeName(prefix)}`);
+    runtime.budget.text(text.length);
+    return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  }),
+  removesuffix: exact(1, (runtime, text: string, suffix: PyValue) => {
+    if (typeof suffix !== 'string')
+      throw typeError(`removesuffix() argument must be str, not ${typeName(suffix)}`);
+    runtime.budget.text(text.length);
+    return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
+  }),
+  ljust: justified(() => 0),
+  rjust: justified((missing) => missing),
+  center: justified((missing, width) => (missing >> 1) + (missing & width & 1)),
+  zfill: exact(1, zeroFill),
+  expandtabs: named(0, 1, ['tabsize'], (runtime, text: string, size) =>
+    expandTabs(runtime, text, size === undefined ? 8 : toSize(size)),
+  ),
+  translate: exact(1, translate),
+  format: variadic((runtime, [text, ...args], keywords) =>
+    formatText(runtime, text as string, args, keywords),
+  ),
+  format_map: exact(1, (runtime, text: string, mapping: PyValue) =>
+    formatMap(runtime, text, mapping),
+  ),
+};

@@ -1,0 +1,138 @@
+import { typeError, valueError } from '../values/errors.js';
+import { codePointLength, pointOffset, unitOffset } from '../values/code-points.js';
+import { asInt, toClippedSize } from '../values/integers.js';
+import { exact, range } from '../values/native.js';
+import type { NativeDeclaration } from '../values/native.js';
+import { typeName } from '../values/type-name.js';
+import { PyTuple } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+
+/** A position argument: None and a missing one are the default, a negative one counts from the end. */
+function position(value: PyValue | undefined, missing: number, length: number): number {
+  if (value === undefined || value === null) return missing;
+  if (asInt(value) === undefined)
+    throw typeError('slice indices must be integers or None or have an __index__ method');
+  const at = toClippedSize(value);
+  return at < 0 ? Math.max(0, at + length) : at;
+}
+
+/** A part of a text as code units; undefined if it begins behind the end or ends before it begins. */
+function unitRange(
+  text: string,
+  start: PyValue | undefined,
+  end: PyValue | undefined,
+): readonly [number, number] | undefined {
+  if (start === undefined && end === undefined) return [0, text.length];
+  const length = codePointLength(text);
+  const from = position(start, 0, length);
+  const to = Math.min(position(end, length, length), length);
+  if (from > to) return undefined;
+  return [unitOffset(text, from), unitOffset(text, to)];
+}
+
+/** A text argument of `find` and the like. */
+function needle(value: PyValue): string {
+  if (typeof value !== 'string') throw typeError(`must be str, not ${typeName(value)}`);
+  return value;
+}
+
+/** The position of a text in another in code points, or -1. */
+function locate(
+  runtime: Runtime,
+  text: string,
+  value: PyValue,
+  start: PyValue | undefined,
+  end: PyValue | undefined,
+  fromRight: boolean,
+): number {
+  const wanted = needle(value);
+  const bounds = unitRange(text, start, end);
+  if (bounds === undefined) return -1;
+  runtime.budget.search(text.length, wanted.length);
+  const part = bounds[1] === text.length ? text : text.slice(0, bounds[1]);
+  const at = fromRight ? part.lastIndexOf(wanted) : part.indexOf(wanted, bounds[0]);
+  return at < bounds[0] ? -1 : pointOffset(text, at);
+}
+
+function finder(fromRight: boolean, isStrict: boolean): NativeDeclaration {
+  return range(1, 3, (runtime, text: string, value: PyValue, start, end) => {
+    const at = locate(runtime, text, value, start, end, fromRight);
+    if (at < 0 && isStrict) throw valueError('substring not found');
+    return at;
+  });
+}
+
+function count(
+  runtime: Runtime,
+  text: string,
+  value: PyValue,
+  start: PyValue | undefined,
+  end: PyValue | undefined,
+): number {
+  const wanted = needle(value);
+  const bounds = unitRange(text, start, end);
+  if (bounds === undefined) return 0;
+  runtime.budget.search(text.length, wanted.length);
+  const part = text.slice(bounds[0], bounds[1]);
+  if (wanted === '') return codePointLength(part) + 1;
+  let found = 0;
+  for (let at = part.indexOf(wanted); at >= 0; at = part.indexOf(wanted, at + wanted.length))
+    found += 1;
+  return found;
+}
+
+function affixTest(name: 'startswith' | 'endswith'): NativeDeclaration {
+  const test = (text: string, affix: string, [from, to]: readonly [number, number]) => {
+    if (affix.length > to - from) return false;
+    return name === 'startswith' ? text.startsWith(affix, from) : text.endsWith(affix, to);
+  };
+  return range(1, 3, (_runtime, text: string, affix: PyValue, start, end) => {
+    if (typeof affix === 'string' && start === undefined)
+      return name === 'startswith' ? text.startsWith(affix) : text.endsWith(affix);
+    const affixes = affix instanceof PyTuple ? affix.items : [affix];
+    const bounds = unitRange(text, start, end);
+    for (const one of affixes) {
+      if (typeof one !== 'string')
+        throw typeError(
+          affix instanceof PyTuple
+            ? `tuple for ${name} must only contain str, not ${typeName(one)}`
+            : `${name} first arg must be str or a tuple of str, not ${typeName(one)}`,
+        );
+      if (bounds !== undefined && test(text, one, bounds)) return true;
+    }
+    return false;
+  });
+}
+
+function separator(value: PyValue): string {
+  if (typeof value !== 'string') throw typeError(`must be str, not ${typeName(value)}`);
+  if (value === '') throw valueError('empty separator');
+  return value;
+}
+
+/** The methods of `str` that search. */
+export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
+  find: finder(false, false),
+  rfind: finder(true, false),
+  index: finder(false, true),
+  rindex: finder(true, true),
+  count: range(1, 3, count),
+  startswith: affixTest('startswith'),
+  endswith: affixTest('endswith'),
+  partition: exact(1, (runtime, text: string, value: PyValue) => {
+    const mark = separator(value);
+    runtime.budget.text(text.length);
+    runtime.budget.search(text.length, mark.length);
+    const at = text.indexOf(mark);
+    if (at < 0) return new PyTuple([text, '', '']);
+    return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
+  }),
+  rpartition: exact(1, (runtime, text: string, value: PyValue) => {
+    const mark = separator(value);
+    runtime.budget.text(text.length);
+    runtime.budget.search(text.length, mark.length);
+    const at = text.lastIndexOf(mark);
+    if (at < 0) return new PyTuple(['', '', text]);
+    return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
+  }),
+};

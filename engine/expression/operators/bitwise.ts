@@ -1,0 +1,100 @@
+import { typeError, valueError } from '../values/errors.js';
+import { asInt, bitLength, toInt } from '../values/integers.js';
+import type { PyInt } from '../values/integers.js';
+import { limitExceeded } from '../values/limits.js';
+import { typeName } from '../values/type-name.js';
+import { Float } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+import { unsupported } from './arithmetic.js';
+import { setIntersection, setSymmetricDifference, setUnion } from './sets.js';
+
+/** `a & b`. */
+export function bitAnd(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
+  if (typeof a === 'boolean' && typeof b === 'boolean') return a && b;
+  const i = asInt(a);
+  const j = asInt(b);
+  if (i !== undefined && j !== undefined)
+    return areSmall(i, j) ? Number(i) & Number(j) : toInt(BigInt(i) & BigInt(j));
+  const result = setIntersection(runtime, a, b);
+  if (result) return result;
+  throw unsupported('&', a, b);
+}
+
+/** `a | b`. */
+export function bitOr(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
+  if (typeof a === 'boolean' && typeof b === 'boolean') return a || b;
+  const i = asInt(a);
+  const j = asInt(b);
+  if (i !== undefined && j !== undefined)
+    return areSmall(i, j) ? Number(i) | Number(j) : toInt(BigInt(i) | BigInt(j));
+  const result = setUnion(runtime, a, b);
+  if (result) return result;
+  throw unsupported('|', a, b);
+}
+
+/** `a ^ b`. */
+export function bitXor(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
+  if (typeof a === 'boolean' && typeof b === 'boolean') return a !== b;
+  const i = asInt(a);
+  const j = asInt(b);
+  if (i !== undefined && j !== undefined)
+    return areSmall(i, j) ? Number(i) ^ Number(j) : toInt(BigInt(i) ^ BigInt(j));
+  const result = setSymmetricDifference(runtime, a, b);
+  if (result) return result;
+  throw unsupported('^', a, b);
+}
+
+function areSmall(a: PyInt, b: PyInt): boolean {
+  return (Number(a) | 0) === a && (Number(b) | 0) === b;
+}
+
+/** `a << b`. */
+export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
+  const i = asInt(a);
+  const j = asInt(b);
+  if (i === undefined || j === undefined) throw unsupported('<<', a, b);
+  if (j < 0) throw valueError('negative shift count');
+  if (i === 0) return 0;
+  if (typeof j === 'bigint')
+    throw limitExceeded(`an integer of more than ${runtime.budget.limits.integerBits} bits`);
+  runtime.budget.integer(bitLength(i) + j);
+  return toInt(BigInt(i) << BigInt(j));
+}
+
+/** `a >> b`. */
+export function shiftRight(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
+  const i = asInt(a);
+  const j = asInt(b);
+  if (i === undefined || j === undefined) throw unsupported('>>', a, b);
+  if (j < 0) throw valueError('negative shift count');
+  if (j > bitLength(i)) return i < 0 ? -1 : 0;
+  return toInt(BigInt(i) >> BigInt(j));
+}
+
+/** `-a`. */
+export function negate(_runtime: Runtime, a: PyValue): PyValue {
+  if (typeof a === 'number') return 0 - a;
+  if (a instanceof Float) return new Float(-a.value);
+  const int = asInt(a);
+  if (int === undefined) throw badOperand('-', a);
+  return toInt(-BigInt(int));
+}
+
+/** `+a`. */
+export function plus(_runtime: Runtime, a: PyValue): PyValue {
+  if (a instanceof Float) return a;
+  const int = asInt(a);
+  if (int === undefined) throw badOperand('+', a);
+  return int;
+}
+
+/** `~a`. */
+export function invert(_runtime: Runtime, a: PyValue): PyValue {
+  const int = asInt(a);
+  if (int === undefined) throw badOperand('~', a);
+  return typeof int === 'number' ? -1 - int : toInt(-1n - int);
+}
+
+function badOperand(operator: string, value: PyValue): Error {
+  return typeError(`bad operand type for unary ${operator}: '${typeName(value)}'`);
+}

@@ -1,0 +1,49 @@
+import { toInt } from '../values/integers.js';
+import type { PyInt } from '../values/integers.js';
+
+/** The quotient of two ints, rounded down. The divisor is not zero. */
+export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
+  if (typeof a === 'number' && typeof b === 'number') {
+    // The remainder is exact, and so is the division of a multiple.
+    const rest = a % b;
+    const quotient = (a - rest) / b;
+    return rest !== 0 && rest < 0 !== b < 0 ? quotient - 1 : quotient + 0;
+  }
+  const x = BigInt(a);
+  const y = BigInt(b);
+  const quotient = x / y;
+  return toInt(quotient * y !== x && x < 0n !== y < 0n ? quotient - 1n : quotient);
+}
+
+/** The remainder of two ints with the sign of the divisor, which is not zero. */
+export function intModulo(a: PyInt, b: PyInt): PyInt {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const rest = a % b;
+    return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest + 0;
+  }
+  const y = BigInt(b);
+  const rest = BigInt(a) % y;
+  return toInt(rest !== 0n && rest < 0n !== y < 0n ? rest + y : rest);
+}
+
+/** `a % b` of floats. */
+export function floatModulo(a: number, b: number): number {
+  const rest = a % b;
+  if (rest === 0) return b < 0 || Object.is(b, -0) ? -0 : 0;
+  return rest < 0 !== b < 0 ? rest + b : rest;
+}
+
+/** `a // b` of floats: computed from the exact remainder, as CPython does. */
+export function floatFloorDivide(a: number, b: number): number {
+  let rest = a % b;
+  let quotient = (a - rest) / b;
+  if (rest !== 0) {
+    if (b < 0 !== rest < 0) {
+      rest += b;
+      quotient -= 1;
+    }
+  }
+  if (quotient === 0) return a / b < 0 || Object.is(a / b, -0) ? -0 : 0;
+  const floor = Math.floor(quotient);
+  return quotient - floor > 0.5 ? floor + 1 : floor;
+}

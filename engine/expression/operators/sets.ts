@@ -1,0 +1,69 @@
+import { copyDict, updateDict } from '../values/dict.js';
+import { asSet } from '../values/comparison.js';
+import { PyDict, PySet } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+
+/** `a - b` of sets; undefined for other values. */
+export function setDifference(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
+  const pair = setsOf(runtime, a, b);
+  return pair && difference(pair[0], pair[1]);
+}
+
+/** `a & b` of sets; undefined for other values. */
+export function setIntersection(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
+  const pair = setsOf(runtime, a, b);
+  return pair && intersection(pair[0], pair[1]);
+}
+
+/** `a | b` of sets or of dicts; undefined for other values. */
+export function setUnion(runtime: Runtime, a: PyValue, b: PyValue): PySet | PyDict | undefined {
+  if (a instanceof PyDict && b instanceof PyDict) {
+    runtime.budget.elements(a.map.size + b.map.size);
+    const joined = copyDict(a);
+    updateDict(joined, b);
+    return joined;
+  }
+  const pair = setsOf(runtime, a, b);
+  return pair && union(pair[0], pair[1]);
+}
+
+/** `a ^ b` of sets; undefined for other values. */
+export function setSymmetricDifference(
+  runtime: Runtime,
+  a: PyValue,
+  b: PyValue,
+): PySet | undefined {
+  const pair = setsOf(runtime, a, b);
+  return pair && union(difference(pair[0], pair[1]), difference(pair[1], pair[0]));
+}
+
+/** The members of `a` that are not in `b`. */
+export function difference(a: PySet, b: PySet): PySet {
+  const result = new PySet(a.isFrozen);
+  for (const [key, value] of a.map) if (!b.map.has(key)) result.map.set(key, value);
+  return result;
+}
+
+/** The members of `a` that are in `b`. */
+export function intersection(a: PySet, b: PySet): PySet {
+  const result = new PySet(a.isFrozen);
+  for (const [key, value] of a.map) if (b.map.has(key)) result.map.set(key, value);
+  return result;
+}
+
+/** The members of both. */
+export function union(a: PySet, b: PySet): PySet {
+  const result = new PySet(a.isFrozen);
+  for (const [key, value] of a.map) result.map.set(key, value);
+  for (const [key, value] of b.map) if (!result.map.has(key)) result.map.set(key, value);
+  return result;
+}
+
+function setsOf(runtime: Runtime, a: PyValue, b: PyValue): readonly [PySet, PySet] | undefined {
+  if (typeof a !== 'object' || typeof b !== 'object') return undefined;
+  const x = asSet(a);
+  const y = x && asSet(b);
+  if (x === undefined || y === undefined) return undefined;
+  runtime.budget.elements(x.map.size + y.map.size);
+  return [x, y];
+}

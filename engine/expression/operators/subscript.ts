@@ -1,0 +1,140 @@
+import { ExpressionError, indexError, typeError, valueError } from '../values/errors.js';
+import { isPlain, pointsOf } from '../values/code-points.js';
+import { mapKey } from '../values/hashing.js';
+import { asInt, toClippedSize } from '../values/integers.js';
+import { reprOf } from '../values/repr.js';
+import { typeName } from '../values/type-name.js';
+import { PyDict, PyList, PyRange, PySlice, PyTuple } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/values.js';
+
+/** `container[key]`. */
+export function subscript(runtime: Runtime, container: PyValue, key: PyValue): PyValue {
+  if (container instanceof PyDict) {
+    const value = container.map.get(mapKey(key));
+    if (value === undefined) throw keyError(runtime, key);
+    return value;
+  }
+  if (container instanceof PyList)
+    return key instanceof PySlice
+      ? new PyList(sliceItems(runtime, container.items, key))
+      : item('list', container.items, key);
+  if (typeof container === 'string') return characterAt(runtime, container, key);
+  if (container instanceof PyTuple)
+    return key instanceof PySlice
+      ? new PyTuple(sliceItems(runtime, container.items, key))
+      : item('tuple', container.items, key);
+  if (container instanceof PyRange) return rangeItem(container, key);
+  throw typeError(`'${typeName(container)}' object is not subscriptable`);
+}
+
+/** The KeyError of a key, whose text is the key's `repr()`. */
+export function keyError(runtime: Runtime, key: PyValue): ExpressionError {
+  return new ExpressionError('KeyError', reprOf(runtime, key));
+}
+
+function item(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
+  const index = typeof key === 'number' ? key : indexOf(kind, key);
+  const value = items[index < 0 ? index + items.length : index];
+  if (value === undefined) throw indexError(`${kind} index out of range`);
+  return value;
+}
+
+function indexOf(kind: string, key: PyValue): number {
+  const int = asInt(key);
+  if (int === undefined)
+    throw typeError(
+      kind === 'string'
+        ? `string indices must be integers, not '${typeName(key)}'`
+        : `${kind} indices must be integers or slices, not ${typeName(key)}`,
+    );
+  if (typeof int === 'number') return int;
+  if (BigInt.asIntN(64, int) !== int)
+    throw indexError("cannot fit 'int' into an index-sized integer");
+  return int < 0n ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER;
+}
+
+function characterAt(runtime: Runtime, text: string, key: PyValue): PyValue {
+  if (key instanceof PySlice) return sliceOfText(runtime, text, key);
+  const index = indexOf('string', key);
+  if (isPlain(text)) {
+    const character = text[index < 0 ? index + text.length : index];
+    if (character === undefined) throw indexError('string index out of range');
+    return character;
+  }
+  const points = pointsOf(text);
+  runtime.budget.charge(points.length >>> 6);
+  const character = points[index < 0 ? index + points.length : index];
+  if (character === undefined) throw indexError('string index out of range');
+  return character;
+}
+
+function sliceOfText(runtime: Runtime, text: string, slice: PySlice): string {
+  const isOfUnits = isPlain(text);
+  const characters = isOfUnits ? text : pointsOf(text);
+  const { start, stop, step, length } = sliceBounds(slice, characters.length);
+  runtime.budget.text(length);
+  if (step === 1) {
+    const end = Math.max(start, stop);
+    return isOfUnits ? text.slice(start, end) : pointsOf(text).slice(start, end).join('');
+  }
+  runtime.budget.charge(length >>> 3);
+  let result = '';
+  for (let i = 0, at = start; i < length; i++, at += step) result += characters[at]!;
+  return result;
+}
+
+function sliceItems(runtime: Runtime, items: readonly PyValue[], slice: PySlice): PyValue[] {
+  const { start, stop, step, length } = sliceBounds(slice, items.length);
+  runtime.budget.elements(length);
+  if (step === 1) return items.slice(start, Math.max(start, stop));
+  const result: PyValue[] = [];
+  for (let i = 0, at = start; i < length; i++, at += step) result.push(items[at]!);
+  return result;
+}
+
+function rangeItem(range: PyRange, key: PyValue): PyValue {
+  if (key instanceof PySlice) {
+    const { start, stop, step } = sliceBounds(key, range.length);
+    return new PyRange(
+      range.start + start * range.step,
+      range.start + stop * range.step,
+      range.step * step,
+    );
+  }
+  const index = indexOf('range', key);
+  const at = index < 0 ? index + range.length : index;
+  if (at < 0 || at >= range.length) throw indexError('range object index out of range');
+  return range.start + at * range.step;
+}
+
+/** Where a slice begins and ends in a sequence of `size` items, and how many items it has. */
+export interface SliceBounds {
+  readonly start: number;
+  readonly stop: number;
+  readonly step: number;
+  readonly length: number;
+}
+
+/** The bounds of a slice, as `slice.indices` of Python. */
+export function sliceBounds(slice: PySlice, size: number): SliceBounds {
+  const step = slice.step === null ? 1 : bound(slice.step);
+  if (step === 0) throw valueError('slice step cannot be zero');
+  const lowest = step > 0 ? 0 : -1;
+  const highest = step > 0 ? size : size - 1;
+  const clip = (value: PyValue, missing: number) => {
+    if (value === null) return missing;
+    const at = bound(value);
+    return Math.min(Math.max(at < 0 ? at + size : at, lowest), highest);
+  };
+  const start = clip(slice.start, step > 0 ? lowest : highest);
+  const stop = clip(slice.stop, step > 0 ? highest : lowest);
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  return { start, stop, step, length };
+}
+
+function bound(value: PyValue): number {
+  if (typeof value === 'number') return value;
+  if (asInt(value) === undefined)
+    throw typeError('slice indices must be integers or None or have an __index__ method');
+  return toClippedSize(value);
+}

@@ -1,0 +1,174 @@
+import type { Budget } from '../values/limits.js';
+import { isWordCode } from './characters.js';
+import type { RegexProgram } from './program.js';
+import type { Assertion } from './tree.js';
+
+/** Where the groups of a match begin and end, in code units; -1 for a group that took no part. */
+export type MatchSlots = readonly number[];
+
+/**
+ * Matches a program against a text by backtracking that visits no pair of instruction and position twice: what failed once fails again,
+ * since nothing but the two decides. So a search takes time in proportion to the lengths of pattern and text, whatever the pattern;
+ * a look-around is a search of its own at each position. The first alternative wins, as in Python. Every eight visits are a step.
+ */
+export class RegexMatcher {
+  readonly #program: RegexProgram;
+  readonly #text: string;
+  readonly #budget: Budget;
+  readonly #visited: Uint32Array;
+  readonly #width: number;
+  #visits = 0;
+
+  constructor(program: RegexProgram, text: string, budget: Budget) {
+    this.#program = program;
+    this.#text = text;
+    this.#budget = budget;
+    this.#width = text.length + 1;
+    const words = Math.ceil((program.instructions.length * this.#width) / 32);
+    budget.workspace(4 * words);
+    budget.charge(words >>> 6);
+    this.#visited = new Uint32Array(words);
+  }
+
+  /** The first match that begins at `from` or later. With `mustAdvance` an empty match at `from` does not count. */
+  search(from: number, mustAdvance: boolean): MatchSlots | undefined {
+    const { firstCharacter } = this.#program;
+    for (let start = from; start <= this.#text.length; start += this.#size(start)) {
+      if (firstCharacter !== undefined) {
+        const next = this.#text.indexOf(firstCharacter, start);
+        this.#budget.charge(((next < 0 ? this.#text.length : next) - start) >>> 6);
+        if (next < 0) return undefined;
+        start = next;
+      }
+      const found = this.#matchAt(start, mustAdvance && start === from, -1);
+      if (found !== undefined) {
+        // States behind the end have failed; those at the end may be part of this match.
+        this.#forget(found[1]!);
+        return found;
+      }
+    }
+    return undefined;
+  }
+
+  /** Whether the program matches at a position; with `end` only up to there. */
+  #matchAt(start: number, mustAdvance: boolean, end: number): number[] | undefined {
+    const { instructions, groups } = this.#program;
+    const text = this.#text;
+    const slots: number[] = Array.from({ length: 2 * groups + 2 }, () => -1);
+    // Either an instruction and a position to go on with, or a slot (as -1 - slot) and the value that it had.
+    const stack: number[] = [0, start];
+    while (stack.length > 0) {
+      let at = stack.pop()!;
+      let next = stack.pop()!;
+      if (next < 0) {
+        slots[-1 - next] = at;
+        continue;
+      }
+      for (;;) {
+        if (this.#isVisited(next, at)) break;
+        const instruction = instructions[next]!;
+        if (instruction.op === 'match') {
+          if ((mustAdvance && at === start) || (end >= 0 && at !== end)) break;
+          return slots;
+        }
+        if (instruction.op === 'character' || instruction.op === 'class') {
+          if (at >= text.length) break;
+          const code = text.codePointAt(at)!;
+          const accepts =
+            instruction.op === 'character' ? instruction.code === code : instruction.test(code);
+          if (!accepts) break;
+          at += code > 0xffff ? 2 : 1;
+          next += 1;
+        } else if (instruction.op === 'split') {
+          stack.push(instruction.second, at);
+          next = instruction.first;
+        } else if (instruction.op === 'jump') next = instruction.target;
+        else if (instruction.op === 'save') {
+          stack.push(-1 - instruction.slot, slots[instruction.slot]!);
+          slots[instruction.slot] = at;
+          next += 1;
+        } else if (instruction.op === 'assertion') {
+          if (!holds(instruction.assertion, text, at)) break;
+          next += 1;
+        } else {
+          const found = this.#look(instruction.program, at, instruction.width);
+          if ((found === undefined) !== instruction.isNegative) break;
+          if (found !== undefined && !instruction.isNegative)
+            for (let slot = 2; slot < slots.length; slot++) {
+              if (found[slot] === -1) continue;
+              stack.push(-1 - slot, slots[slot]!);
+              slots[slot] = found[slot]!;
+            }
+          next += 1;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  #look(program: RegexProgram, at: number, width: number): MatchSlots | undefined {
+    const inner = new RegexMatcher(program, this.#text, this.#budget);
+    if (width < 0) return inner.#matchAt(at, false, -1);
+    let from = at;
+    for (let i = 0; i < width; i++) {
+      if (from <= 0) return undefined;
+      const isPair = from > 1 && this.#size(from - 2) === 2;
+      from -= isPair ? 2 : 1;
+    }
+    return inner.#matchAt(from, false, at);
+  }
+
+  #isVisited(instruction: number, at: number): boolean {
+    const bit = instruction * this.#width + at;
+    const word = Math.floor(bit / 32);
+    const mask = 1 << (bit & 31);
+    if ((this.#visited[word]! & mask) !== 0) return true;
+    this.#visited[word]! |= mask;
+    this.#visits += 1;
+    if ((this.#visits & 1023) === 0) this.#budget.charge(128);
+    return false;
+  }
+
+  #forget(at: number): void {
+    for (let i = 0; i < this.#program.instructions.length; i++) {
+      const bit = i * this.#width + at;
+      this.#visited[Math.floor(bit / 32)]! &= ~(1 << (bit & 31));
+    }
+  }
+
+  #size(at: number): number {
+    const code = this.#text.codePointAt(at);
+    return code !== undefined && code > 0xffff ? 2 : 1;
+  }
+}
+
+function holds(assertion: Assertion, text: string, at: number): boolean {
+  switch (assertion) {
+    case 'text-start':
+      return at === 0;
+    case 'text-end':
+      return at === text.length;
+    case 'line-start':
+      return at === 0 || text[at - 1] === '\n';
+    case 'line-end':
+      return at === text.length || text[at] === '\n';
+    case 'last-line-end':
+      return at === text.length || (at === text.length - 1 && text[at] === '\n');
+    case 'word-boundary':
+      return isBoundary(text, at);
+    case 'not-word-boundary':
+      // In Python an empty text has neither a boundary nor its opposite.
+      return text !== '' && !isBoundary(text, at);
+  }
+}
+
+function isBoundary(text: string, at: number): boolean {
+  const before = at > 0 && isWordCode(codeBefore(text, at));
+  const after = at < text.length && isWordCode(text.codePointAt(at)!);
+  return before !== after;
+}
+
+function codeBefore(text: string, at: number): number {
+  const pair = at > 1 ? text.codePointAt(at - 2)! : 0;
+  return pair > 0xffff ? pair : text.charCodeAt(at - 1);
+}

@@ -1,0 +1,337 @@
+import { functionError } from '../values/errors.js';
+import type { ExpressionError } from '../values/errors.js';
+import { caseVariants, categories, foldCode } from './characters.js';
+import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './tree.js';
+
+/** The longest pattern, in characters. */
+const maxPatternLength = 1000;
+const maxDepth = 100;
+const maxRepeat = 1000;
+
+/**
+ * Parses a regular expression of Python. Back-references, conditionals, atomic groups and possessive quantifiers are refused: they
+ * cannot be matched in linear time, or nobody needs them here. Throws a `FunctionError`.
+ */
+export function parseRegex(pattern: string, flags: RegexFlags): ParsedRegex {
+  if (pattern.length > maxPatternLength)
+    throw regexError(`the pattern is longer than ${maxPatternLength} characters`);
+  return new RegexParser(pattern, flags).parse();
+}
+
+/** The error of a malformed or unsupported pattern. */
+export function regexError(reason: string): ExpressionError {
+  return functionError(`Invalid regular expression: ${reason}`);
+}
+
+const escapes: Readonly<Record<string, number>> = { n: 10, t: 9, r: 13, f: 12, v: 11, a: 7 };
+const assertions: Readonly<Record<string, Assertion>> = {
+  A: 'text-start',
+  Z: 'text-end',
+  b: 'word-boundary',
+  B: 'not-word-boundary',
+};
+
+class RegexParser {
+  readonly #pattern: string;
+  #at = 0;
+  #depth = 0;
+  #groups = 0;
+  #flags: RegexFlags;
+  readonly #names = new Map<string, number>();
+
+  constructor(pattern: string, flags: RegexFlags) {
+    this.#pattern = pattern;
+    this.#flags = flags;
+  }
+
+  parse(): ParsedRegex {
+    const leading = /^\(\?([aimsux]+)\)/.exec(this.#pattern);
+    if (leading) {
+      this.#at = leading[0].length;
+      this.#flags = withFlags(this.#flags, leading[1]!);
+    }
+    const flags = this.#flags;
+    const root = this.#choice();
+    if (this.#at < this.#pattern.length) throw this.#error('unbalanced parenthesis');
+    return { root, groups: this.#groups, names: this.#names, flags };
+  }
+
+  #choice(): RegexNode {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw this.#error('too many groups inside each other');
+    const parts = [this.#sequence()];
+    while (this.#accept('|')) parts.push(this.#sequence());
+    this.#depth -= 1;
+    return parts.length === 1 ? parts[0]! : { kind: 'choice', parts };
+  }
+
+  #sequence(): RegexNode {
+    const parts: RegexNode[] = [];
+    while (this.#at < this.#pattern.length && !this.#isAt('|') && !this.#isAt(')')) {
+      if (this.#flags.verbose && this.#skipVerbose()) continue;
+      const atom = this.#atom();
+      if (atom !== undefined) parts.push(this.#quantified(atom));
+    }
+    return { kind: 'sequence', parts };
+  }
+
+  #skipVerbose(): boolean {
+    const found = /^(?:\s+|#[^\n]*)/.exec(this.#pattern.slice(this.#at));
+    if (found === null) return false;
+    this.#at += found[0].length;
+    return true;
+  }
+
+  #quantified(atom: RegexNode): RegexNode {
+    let body = atom;
+    for (let first = true; ; first = false) {
+      while (this.#flags.verbose && this.#skipVerbose());
+      const bounds = this.#bounds();
+      if (bounds === undefined) return body;
+      if (!first) throw this.#error('multiple repeat');
+      if (
+        atom.kind === 'assertion' &&
+        !/boundary/.test(atom.assertion) &&
+        atom.assertion !== 'text-end'
+      )
+        throw this.#error('nothing to repeat');
+      const isLazy = this.#accept('?');
+      if (!isLazy && this.#accept('+'))
+        throw this.#error('possessive quantifiers are not supported');
+      const [min, max] = bounds;
+      if (min > maxRepeat || (max !== Infinity && max > maxRepeat))
+        throw this.#error(`more than ${maxRepeat} repetitions`);
+      if (min > max) throw this.#error('min repeat greater than max repeat');
+      body = { kind: 'repeat', body, min, max, isLazy };
+    }
+  }
+
+  #bounds(): readonly [number, number] | undefined {
+    if (this.#accept('*')) return [0, Infinity];
+    if (this.#accept('+')) return [1, Infinity];
+    if (this.#accept('?')) return [0, 1];
+    const found = /^\{(\d*)(,?)(\d*)\}/.exec(this.#pattern.slice(this.#at));
+    if (found === null || found[0] === '{}' || found[0] === '{,}') {
+      if (found?.[0] !== '{,}') return undefined;
+    }
+    this.#at += found[0].length;
+    const min = Number(found[1] || 0);
+    if (found[2] === '') return [min, min];
+    return [min, found[3] === '' ? Infinity : Number(found[3])];
+  }
+
+  #atom(): RegexNode | undefined {
+    const one = this.#take();
+    if (one === '(') return this.#group();
+    if (one === '[') return this.#class();
+    if (one === '.') {
+      const { dotAll } = this.#flags;
+      return { kind: 'class', test: (code) => dotAll || code !== 10 };
+    }
+    if (one === '^')
+      return { kind: 'assertion', assertion: this.#flags.multiline ? 'line-start' : 'text-start' };
+    if (one === '$')
+      return { kind: 'assertion', assertion: this.#flags.multiline ? 'line-end' : 'last-line-end' };
+    if (one === '*' || one === '+' || one === '?') throw this.#error('nothing to repeat');
+    if (one !== '\\') return this.#literal(one.codePointAt(0)!);
+    const next = this.#pattern[this.#at];
+    if (next === undefined) throw this.#error('bad escape (end of pattern)');
+    const assertion = Object.hasOwn(assertions, next) ? assertions[next] : undefined;
+    if (assertion !== undefined) {
+      this.#at += 1;
+      return { kind: 'assertion', assertion };
+    }
+    const category = Object.hasOwn(categories, next) ? categories[next] : undefined;
+    if (category !== undefined) {
+      this.#at += 1;
+      return { kind: 'class', test: category };
+    }
+    if (/[1-9]/.test(next)) throw this.#error('back-references are not supported');
+    return this.#literal(this.#escape());
+  }
+
+  #literal(code: number): RegexNode {
+    if (!this.#flags.ignoreCase) return { kind: 'character', code };
+    const folded = foldCode(code);
+    const variants = caseVariants(code);
+    if (variants.length < 2 || variants.every((one) => one === code))
+      return { kind: 'character', code };
+    return { kind: 'class', test: (one) => one === code || foldCode(one) === folded };
+  }
+
+  /** The code point of an escape behind its backslash. */
+  #escape(): number {
+    const one = this.#take();
+    if (Object.hasOwn(escapes, one)) return escapes[one]!;
+    const count = { x: 2, u: 4, U: 8 }[one];
+    if (count !== undefined) {
+      const digits = this.#pattern.slice(this.#at, this.#at + count);
+      if (digits.length < count || !/^[0-9a-fA-F]+$/.test(digits))
+        throw this.#error(`incomplete escape \\${one}`);
+      this.#at += count;
+      const code = Number.parseInt(digits, 16);
+      if (code > 0x10ffff) throw this.#error('bad escape');
+      return code;
+    }
+    if (one === '0') {
+      const digits = /^[0-7]{0,2}/.exec(this.#pattern.slice(this.#at))![0];
+      this.#at += digits.length;
+      return Number.parseInt(`0${digits}`, 8);
+    }
+    if (/[A-Za-z0-9]/.test(one)) throw this.#error(`bad escape \\${one}`);
+    return one.codePointAt(0)!;
+  }
+
+  #group(): RegexNode | undefined {
+    if (!this.#accept('?')) return this.#capture();
+    if (this.#accept(':')) return this.#closed();
+    if (this.#accept('#')) {
+      const end = this.#pattern.indexOf(')', this.#at);
+      if (end < 0) throw this.#error('missing ), unterminated comment');
+      this.#at = end + 1;
+      return undefined;
+    }
+    if (this.#accept('=')) return this.#look(false, false);
+    if (this.#accept('!')) return this.#look(false, true);
+    if (this.#accept('<=')) return this.#look(true, false);
+    if (this.#accept('<!')) return this.#look(true, true);
+    if (this.#accept('P<')) {
+      const name = /^[\p{XID_Start}_]\p{XID_Continue}*(?=>)/u.exec(
+        this.#pattern.slice(this.#at),
+      )?.[0];
+      if (name === undefined) throw this.#error('bad character in group name');
+      if (this.#names.has(name)) throw this.#error(`redefinition of group name '${name}'`);
+      this.#at += name.length + 1;
+      this.#names.set(name, this.#groups + 1);
+      return this.#capture();
+    }
+    if (this.#accept('P=')) throw this.#error('back-references are not supported');
+    if (this.#accept('>')) throw this.#error('atomic groups are not supported');
+    if (this.#accept('(')) throw this.#error('conditionals are not supported');
+    const scoped = /^([imsx]*)(?:-([imsx]+))?:/.exec(this.#pattern.slice(this.#at));
+    if (scoped !== null) return this.#scoped(scoped);
+    if (/^[aiLmsux]+\)/.test(this.#pattern.slice(this.#at)))
+      throw this.#error('global flags not at the start of the expression');
+    throw this.#error('unknown extension');
+  }
+
+  #scoped([text, on, off]: RegExpExecArray): RegexNode {
+    this.#at += text.length;
+    const outer = this.#flags;
+    this.#flags = withFlags(withFlags(outer, on!), off ?? '', false);
+    const body = this.#closed();
+    this.#flags = outer;
+    return body;
+  }
+
+  #capture(): RegexNode {
+    this.#groups += 1;
+    const index = this.#groups;
+    return { kind: 'group', index, body: this.#closed() };
+  }
+
+  #look(isBehind: boolean, isNegative: boolean): RegexNode {
+    return { kind: 'look', body: this.#closed(), isBehind, isNegative };
+  }
+
+  #closed(): RegexNode {
+    const outer = this.#flags;
+    const body = this.#choice();
+    this.#flags = outer;
+    if (!this.#accept(')')) throw this.#error('missing ), unterminated subpattern');
+    return body;
+  }
+
+  #class(): RegexNode {
+    const isNegative = this.#accept('^');
+    const tests: ((code: number) => boolean)[] = [];
+    for (let first = true; first || !this.#isAt(']'); first = false) {
+      if (this.#at >= this.#pattern.length) throw this.#error('unterminated character set');
+      const from = this.#member();
+      if (typeof from === 'function') {
+        tests.push(from);
+        continue;
+      }
+      const isRange =
+        this.#isAt('-') && !['', ']'].includes(this.#pattern.slice(this.#at + 1, this.#at + 2));
+      if (!isRange) {
+        tests.push(this.#range(from, from));
+        continue;
+      }
+      this.#at += 1;
+      const to = this.#member();
+      if (typeof to === 'function' || to < from) throw this.#error('bad character range');
+      tests.push(this.#range(from, to));
+    }
+    this.#at += 1;
+    return {
+      kind: 'class',
+      test: cached((code) => tests.some((test) => test(code)) !== isNegative),
+    };
+  }
+
+  #member(): number | ((code: number) => boolean) {
+    const one = this.#take();
+    if (one !== '\\') return one.codePointAt(0)!;
+    const next = this.#pattern[this.#at] ?? '';
+    if (Object.hasOwn(categories, next)) {
+      this.#at += 1;
+      return categories[next]!;
+    }
+    if (next === 'b') {
+      this.#at += 1;
+      return 8;
+    }
+    if (/[1-9]/.test(next)) {
+      const digits = /^[0-7]{3}/.exec(this.#pattern.slice(this.#at))?.[0];
+      if (digits === undefined) throw this.#error(`bad escape \\${next}`);
+      this.#at += 3;
+      return Number.parseInt(digits, 8);
+    }
+    if (next === '') throw this.#error('unterminated character set');
+    return this.#escape();
+  }
+
+  #range(from: number, to: number): (code: number) => boolean {
+    if (!this.#flags.ignoreCase) return (code) => code >= from && code <= to;
+    return (code) => caseVariants(code).some((one) => one >= from && one <= to);
+  }
+
+  #take(): string {
+    const one = String.fromCodePoint(this.#pattern.codePointAt(this.#at)!);
+    this.#at += one.length;
+    return one;
+  }
+
+  #isAt(text: string): boolean {
+    return this.#pattern.startsWith(text, this.#at);
+  }
+
+  #accept(text: string): boolean {
+    if (!this.#isAt(text)) return false;
+    this.#at += text.length;
+    return true;
+  }
+
+  #error(reason: string): ExpressionError {
+    return regexError(
+      `${reason} at position ${Array.from(this.#pattern.slice(0, this.#at)).length}`,
+    );
+  }
+}
+
+/** A test whose results for ASCII are kept. */
+function cached(test: (code: number) => boolean): (code: number) => boolean {
+  const known = Array.from({ length: 128 }, (_, code) => test(code));
+  return (code) => (code < 128 ? known[code]! : test(code));
+}
+
+function withFlags(flags: RegexFlags, letters: string, value = true): RegexFlags {
+  if (letters.includes('a')) throw regexError('the flag a is not supported');
+  return {
+    ignoreCase: letters.includes('i') ? value : flags.ignoreCase,
+    dotAll: letters.includes('s') ? value : flags.dotAll,
+    multiline: letters.includes('m') ? value : flags.multiline,
+    verbose: letters.includes('x') ? value : flags.verbose,
+  };
+}

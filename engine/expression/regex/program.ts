@@ -1,0 +1,182 @@
+import { regexError } from './parse.js';
+import type { Assertion, ParsedRegex, RegexNode } from './tree.js';
+
+/** An instruction of a program; targets are indices of instructions. */
+export type Instruction =
+  | { readonly op: 'character'; readonly code: number }
+  | { readonly op: 'class'; readonly test: (code: number) => boolean }
+  | { readonly op: 'assertion'; readonly assertion: Assertion }
+  | { readonly op: 'split'; first: number; second: number }
+  | { readonly op: 'jump'; target: number }
+  | { readonly op: 'save'; readonly slot: number }
+  | {
+      readonly op: 'look';
+      readonly program: RegexProgram;
+      readonly isNegative: boolean;
+      /** For a look-behind the number of characters that it reads, else -1. */
+      readonly width: number;
+    }
+  | { readonly op: 'match' };
+
+/** A compiled regular expression. Slots 2n and 2n + 1 hold where group n begins and ends. */
+export interface RegexProgram {
+  readonly instructions: readonly Instruction[];
+  readonly groups: number;
+  readonly names: ReadonlyMap<string, number>;
+  /** The character that every match begins with, if there is one. */
+  readonly firstCharacter: string | undefined;
+}
+
+/** Counted repetitions are copied, so a program may be much longer than its pattern. */
+const maxInstructions = 10_000;
+
+/** Compiles a parsed regular expression. */
+export function compileRegex({ root, groups, names }: ParsedRegex): RegexProgram {
+  return assemble({ kind: 'group', index: 0, body: root }, groups, names);
+}
+
+function assemble(
+  root: RegexNode,
+  groups: number,
+  names: ReadonlyMap<string, number>,
+): RegexProgram {
+  const assembler = new Assembler(groups, names);
+  assembler.emit(root);
+  assembler.add({ op: 'match' });
+  const first = assembler.instructions[1];
+  const firstCharacter =
+    assembler.instructions[0]?.op === 'save' && first?.op === 'character'
+      ? String.fromCodePoint(first.code)
+      : undefined;
+  return { instructions: assembler.instructions, groups, names, firstCharacter };
+}
+
+class Assembler {
+  readonly instructions: Instruction[] = [];
+  readonly #groups: number;
+  readonly #names: ReadonlyMap<string, number>;
+
+  constructor(groups: number, names: ReadonlyMap<string, number>) {
+    this.#groups = groups;
+    this.#names = names;
+  }
+
+  add<T extends Instruction>(instruction: T): T {
+    if (this.instructions.length >= maxInstructions)
+      throw regexError('the pattern is too large with its repetitions');
+    this.instructions.push(instruction);
+    return instruction;
+  }
+
+  emit(node: RegexNode): void {
+    switch (node.kind) {
+      case 'empty':
+        return;
+      case 'character':
+        this.add({ op: 'character', code: node.code });
+        return;
+      case 'class':
+        this.add({ op: 'class', test: node.test });
+        return;
+      case 'assertion':
+        this.add({ op: 'assertion', assertion: node.assertion });
+        return;
+      case 'sequence':
+        for (const part of node.parts) this.emit(part);
+        return;
+      case 'group':
+        this.add({ op: 'save', slot: 2 * node.index });
+        this.emit(node.body);
+        this.add({ op: 'save', slot: 2 * node.index + 1 });
+        return;
+      case 'choice':
+        this.#choice(node.parts);
+        return;
+      case 'repeat':
+        this.#repeat(node);
+        return;
+      case 'look': {
+        const width = node.isBehind ? widthOf(node.body) : -1;
+        if (width === undefined) throw regexError('look-behind requires fixed-width pattern');
+        const program = assemble(node.body, this.#groups, this.#names);
+        this.add({ op: 'look', program, isNegative: node.isNegative, width });
+      }
+    }
+  }
+
+  #choice(parts: readonly RegexNode[]): void {
+    const ends: { target: number }[] = [];
+    for (const [i, part] of parts.entries()) {
+      if (i === parts.length - 1) {
+        this.emit(part);
+        break;
+      }
+      const split = this.add({ op: 'split', first: this.instructions.length + 1, second: 0 });
+      this.emit(part);
+      ends.push(this.add({ op: 'jump', target: 0 }));
+      split.second = this.instructions.length;
+    }
+    for (const end of ends) end.target = this.instructions.length;
+  }
+
+  #repeat({ body, min, max, isLazy }: RegexNode & { readonly kind: 'repeat' }): void {
+    for (let i = 0; i < min; i++) this.emit(body);
+    const option = () => {
+      const split = this.add({ op: 'split', first: 0, second: 0 });
+      const inside = this.instructions.length;
+      return (after: number) => {
+        split.first = isLazy ? after : inside;
+        split.second = isLazy ? inside : after;
+      };
+    };
+    if (max === Infinity) {
+      const close = option();
+      const start = this.instructions.length;
+      this.emit(body);
+      // The decision stands at the end: an empty pass counts once, and the second is a state that was visited already.
+      const again = this.add({ op: 'split', first: start, second: start });
+      const after = this.instructions.length;
+      if (isLazy) again.first = after;
+      else again.second = after;
+      close(after);
+      return;
+    }
+    const closes = [];
+    for (let i = min; i < max; i++) {
+      closes.push(option());
+      this.emit(body);
+    }
+    for (const close of closes) close(this.instructions.length);
+  }
+}
+
+/** The number of characters that a node always reads; undefined if it differs. */
+function widthOf(node: RegexNode): number | undefined {
+  switch (node.kind) {
+    case 'character':
+    case 'class':
+      return 1;
+    case 'empty':
+    case 'assertion':
+    case 'look':
+      return 0;
+    case 'group':
+      return widthOf(node.body);
+    case 'repeat': {
+      const width = widthOf(node.body);
+      return width === undefined || node.min !== node.max ? undefined : width * node.min;
+    }
+    case 'sequence': {
+      let sum: number | undefined = 0;
+      for (const part of node.parts) {
+        const width = widthOf(part);
+        sum = sum === undefined || width === undefined ? undefined : sum + width;
+      }
+      return sum;
+    }
+    case 'choice': {
+      const widths = node.parts.map(widthOf);
+      return widths.every((width) => width === widths[0]) ? widths[0] : undefined;
+    }
+  }
+}

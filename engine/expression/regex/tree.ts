@@ -1,0 +1,47 @@
+/** A parsed regular expression. */
+export type RegexNode =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'character'; readonly code: number }
+  | { readonly kind: 'class'; readonly test: (code: number) => boolean }
+  | { readonly kind: 'assertion'; readonly assertion: Assertion }
+  | { readonly kind: 'group'; readonly index: number; readonly body: RegexNode }
+  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly RegexNode[] }
+  | {
+      readonly kind: 'repeat';
+      readonly body: RegexNode;
+      readonly min: number;
+      readonly max: number;
+      readonly isLazy: boolean;
+    }
+  | {
+      readonly kind: 'look';
+      readonly body: RegexNode;
+      readonly isBehind: boolean;
+      readonly isNegative: boolean;
+    };
+
+/** What must hold at a position. */
+export type Assertion =
+  | 'text-start'
+  | 'text-end'
+  | 'line-start'
+  | 'line-end'
+  | 'last-line-end'
+  | 'word-boundary'
+  | 'not-word-boundary';
+
+/** The flags of a regular expression. */
+export interface RegexFlags {
+  readonly ignoreCase: boolean;
+  readonly dotAll: boolean;
+  readonly multiline: boolean;
+  readonly verbose: boolean;
+}
+
+/** A parsed pattern with its groups: index 0 is the whole match. */
+export interface ParsedRegex {
+  readonly root: RegexNode;
+  readonly groups: number;
+  readonly names: ReadonlyMap<string, number>;
+  readonly flags: RegexFlags;
+}

@@ -1,0 +1,65 @@
+import type { SyntaxNode, TemplatePart } from './tree.js';
+
+/** The direct children of a node, in the order in which they are evaluated. */
+export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
+  switch (node.kind) {
+    case 'constant':
+    case 'name':
+      return [];
+    case 'template':
+      return fieldsOf(node.parts);
+    case 'list':
+    case 'tuple':
+    case 'set':
+      return node.items.map((item) => item.value);
+    case 'dict':
+      return node.items.flatMap(({ key, value }) => (key ? [key, value] : [value]));
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'and':
+    case 'or':
+      return node.operands;
+    case 'comparison':
+      return [node.first].concat(node.rest.map(({ operand }) => operand));
+    case 'conditional':
+      return [node.test, node.value, node.otherwise];
+    case 'comprehension': {
+      const clauses = node.clauses.flatMap(({ iterable, conditions }) =>
+        [iterable].concat(conditions),
+      );
+      return clauses.concat(node.key ? [node.key, node.element] : [node.element]);
+    }
+    case 'lambda':
+      return node.parameters
+        .flatMap(({ defaultValue }) => (defaultValue ? [defaultValue] : []))
+        .concat([node.body]);
+    case 'call':
+      return [node.callee].concat(node.args.map(({ value }) => value));
+    case 'subscript':
+      return [node.object, node.index];
+    case 'slice':
+      return [node.start, node.stop, node.step].filter((part) => part !== undefined);
+    case 'attribute':
+      return [node.object];
+  }
+}
+
+function fieldsOf(parts: readonly TemplatePart[]): SyntaxNode[] {
+  return parts.flatMap((part) =>
+    part.kind === 'text' ? [] : [part.value].concat(fieldsOf(part.spec)),
+  );
+}
+
+/** The number of nodes that run each time a node runs: those inside comprehensions and lambdas are counted there. */
+export function costOf(node: SyntaxNode): number {
+  let cost = 0;
+  const open = [node];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    cost += 1;
+    if (next.kind === 'comprehension') open.push(next.clauses[0]!.iterable);
+    else if (next.kind !== 'lambda') for (const child of childrenOf(next)) open.push(child);
+  }
+  return cost;
+}

@@ -1,0 +1,203 @@
+import type { TokenCursor } from './token-cursor.js';
+import type {
+  Argument,
+  ComprehensionClause,
+  DisplayItem,
+  Parameter,
+  SyntaxNode,
+  AssignmentTarget,
+} from './tree.js';
+
+/** What parts of the grammar need of the parser. */
+export interface ExpressionParser {
+  readonly cursor: TokenCursor;
+  expression(): SyntaxNode;
+  disjunction(): SyntaxNode;
+  binary(): SyntaxNode;
+  item(): DisplayItem;
+  /** Parses a part of the source, given by positions, as a whole expression. */
+  part(from: number, to: number): SyntaxNode;
+}
+
+/** Parses the `for` and `if` of a comprehension. */
+export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
+  const { cursor } = parser;
+  const clauses: ComprehensionClause[] = [];
+  while (cursor.accept('for')) {
+    const target = parseTargets(parser);
+    cursor.expect('in');
+    const iterable = cursor.nested(() => parser.disjunction());
+    const conditions: SyntaxNode[] = [];
+    while (cursor.accept('if')) conditions.push(cursor.nested(() => parser.disjunction()));
+    clauses.push({ target, iterable, conditions });
+  }
+  return clauses;
+}
+
+/** Parses the targets of a `for`: one, or several with commas, which unpack. */
+function parseTargets(parser: ExpressionParser): AssignmentTarget {
+  const { cursor } = parser;
+  const { at } = cursor.token;
+  const targets: AssignmentTarget[] = [];
+  let starred = -1;
+  let isTuple = false;
+  do {
+    if (cursor.isAt('in') || cursor.isAt(')') || cursor.isAt(']')) break;
+    if (cursor.accept('*')) {
+      if (starred >= 0) throw cursor.source.error('multiple starred expressions in assignment', at);
+      starred = targets.length;
+    }
+    targets.push(parseTarget(parser));
+    isTuple ||= cursor.isAt(',');
+  } while (cursor.accept(','));
+  if (targets.length === 0) throw cursor.unexpected();
+  if (targets.length === 1 && !isTuple) {
+    if (starred >= 0)
+      throw cursor.source.error('starred assignment target must be in a list or tuple', at);
+    return targets[0]!;
+  }
+  return { kind: 'unpack', targets, starred };
+}
+
+function parseTarget(parser: ExpressionParser): AssignmentTarget {
+  const { cursor } = parser;
+  for (const [opening, closing] of [
+    ['(', ')'],
+    ['[', ']'],
+  ] as const) {
+    if (!cursor.accept(opening)) continue;
+    if (cursor.accept(closing)) return { kind: 'unpack', targets: [], starred: -1 };
+    const inner = cursor.nested(() => parseTargets(parser));
+    cursor.expect(closing);
+    const isList = opening === '[' && inner.kind === 'name';
+    return isList ? { kind: 'unpack', targets: [inner], starred: -1 } : inner;
+  }
+  const { at, text } = cursor.token;
+  if (cursor.isName() && text.startsWith('__'))
+    throw cursor.source.error(`the name '${text}' is not allowed`, at);
+  return { kind: 'name', name: cursor.name() };
+}
+
+/** Parses the arguments of a call behind its opening parenthesis, with the closing one. */
+export function parseArguments(parser: ExpressionParser): Argument[] {
+  const { cursor } = parser;
+  const args: Argument[] = [];
+  const names = new Set<string>();
+  while (!cursor.accept(')')) {
+    const { at } = cursor.token;
+    const argument = parseArgument(parser, args.length === 0);
+    if (argument.kind === 'keyword') {
+      if (names.has(argument.name))
+        throw cursor.source.error(`keyword argument repeated: ${argument.name}`, at);
+      names.add(argument.name);
+    }
+    const isAfterKeywords = args.some(({ kind }) => kind === 'unpacked-keywords');
+    if (argument.kind === 'positional' && (names.size > 0 || isAfterKeywords))
+      throw cursor.source.error(
+        isAfterKeywords
+          ? 'positional argument follows keyword argument unpacking'
+          : 'positional argument follows keyword argument',
+        at,
+      );
+    args.push(argument);
+    if (cursor.isAt(')')) continue;
+    const isGenerator =
+      argument.kind === 'positional' &&
+      argument.value.kind === 'comprehension' &&
+      !cursor.isAt(',');
+    if (isGenerator) throw cursor.unexpected();
+    cursor.expect(',');
+  }
+  return args;
+}
+
+function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
+  const { cursor } = parser;
+  if (cursor.accept('*')) return { kind: 'unpacked', value: parser.expression() };
+  if (cursor.accept('**')) return { kind: 'unpacked-keywords', value: parser.expression() };
+  if (cursor.isName() && cursor.following?.text === '=') {
+    const name = cursor.name();
+    if (name.startsWith('__'))
+      throw cursor.source.error(`the name '${name}' is not allowed`, cursor.token.at);
+    cursor.expect('=');
+    return { kind: 'keyword', name, value: parser.expression() };
+  }
+  const value = parser.expression();
+  if (!cursor.isAt('for')) return { kind: 'positional', value };
+  const { at } = cursor.token;
+  const clauses = parseClauses(parser);
+  if (!isFirst || cursor.isAt(','))
+    throw cursor.source.error('Generator expression must be parenthesized', at);
+  const { line, column } = value;
+  const generator: SyntaxNode = {
+    kind: 'comprehension',
+    result: 'generator',
+    key: undefined,
+    element: value,
+    clauses,
+    line,
+    column,
+  };
+  return { kind: 'positional', value: generator };
+}
+
+/** Parses a lambda. */
+export function parseLambda(parser: ExpressionParser): SyntaxNode {
+  const { cursor } = parser;
+  const position = cursor.here();
+  cursor.expect('lambda');
+  const parameters = parseParameters(parser);
+  cursor.expect(':');
+  return { kind: 'lambda', parameters, body: parser.expression(), ...position };
+}
+
+function parseParameters(parser: ExpressionParser): Parameter[] {
+  const { cursor } = parser;
+  const parameters: Parameter[] = [];
+  const names = new Set<string>();
+  let kind: 'positional' | 'keyword-only' | 'keywords' = 'positional';
+  let hasBareStar = false;
+  const add = (parameter: Parameter, at: number) => {
+    if (parameter.name.startsWith('__'))
+      throw cursor.source.error(`the name '${parameter.name}' is not allowed`, at);
+    if (names.has(parameter.name))
+      throw cursor.source.error(
+        `duplicate argument '${parameter.name}' in function definition`,
+        at,
+      );
+    names.add(parameter.name);
+    parameters.push(parameter);
+  };
+  while (!cursor.isAt(':')) {
+    const { at } = cursor.token;
+    if (kind === 'keywords') throw cursor.unexpected();
+    if (cursor.accept('/')) {
+      const isMisplaced =
+        kind !== 'positional' ||
+        parameters.length === 0 ||
+        parameters.some((parameter) => parameter.kind === 'positional-only');
+      if (isMisplaced) throw cursor.source.error('invalid syntax', at);
+      for (const [i, one] of parameters.entries())
+        parameters[i] = { ...one, kind: 'positional-only' };
+    } else if (cursor.accept('**')) {
+      add({ name: cursor.name(), kind: 'keywords', defaultValue: undefined }, at);
+      kind = 'keywords';
+    } else if (cursor.accept('*')) {
+      if (kind !== 'positional') throw cursor.source.error('invalid syntax', at);
+      kind = 'keyword-only';
+      hasBareStar = cursor.isAt(',');
+      if (!hasBareStar) add({ name: cursor.name(), kind: 'rest', defaultValue: undefined }, at);
+    } else {
+      const name = cursor.name();
+      const defaultValue = cursor.accept('=') ? parser.expression() : undefined;
+      const before = parameters.at(-1);
+      if (kind === 'positional' && defaultValue === undefined && before?.defaultValue)
+        throw cursor.source.error('non-default argument follows default argument', at);
+      if (kind === 'keyword-only') hasBareStar = false;
+      add({ name, kind, defaultValue }, at);
+    }
+    if (!cursor.isAt(':')) cursor.expect(',');
+  }
+  if (hasBareStar) throw cursor.source.error('named arguments must follow bare *', cursor.token.at);
+  return parameters;
+}

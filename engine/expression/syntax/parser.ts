@@ -1,0 +1,336 @@
+import { limitExceeded, maxNesting } from '../values/limits.js';
+import { Float } from '../values/values.js';
+import type { PyValue } from '../values/values.js';
+import { toInt } from '../values/integers.js';
+import { parseArguments, parseClauses, parseLambda } from './clauses.js';
+import type { ExpressionParser } from './clauses.js';
+import { childrenOf } from './children.js';
+import { parseStrings } from './template.js';
+import { TokenCursor } from './token-cursor.js';
+import { SourceText } from './tokenizer.js';
+import type { BinaryOperator, ComparisonOperator, DisplayItem, SyntaxNode } from './tree.js';
+
+/**
+ * Parses an expression (specification of expressions, sections 1 and 2). Operators are parsed by binding power: `binary(n)` takes all
+ * operators that bind tighter than n. Below them stand comparison, `not`, `and`, `or` and the conditional, in this order, each a loop of
+ * its own, since they make nodes with more than two operands. Throws syntax errors and the errors of limits.
+ */
+export function parseExpression(text: string): SyntaxNode {
+  const source = new SourceText(text);
+  const node = new Parser(source, 0, text.length, 0).whole();
+  checkDepth(node);
+  return node;
+}
+
+/** The binding power of each binary operator. */
+const powers: Readonly<Record<string, number>> = {
+  '|': 1,
+  '^': 2,
+  '&': 3,
+  '<<': 4,
+  '>>': 4,
+  '+': 5,
+  '-': 5,
+  '*': 6,
+  '/': 6,
+  '//': 6,
+  '%': 6,
+};
+
+const comparisons = new Set(['==', '!=', '<', '<=', '>', '>=', 'in', 'is', 'not']);
+
+class Parser implements ExpressionParser {
+  readonly cursor: TokenCursor;
+
+  constructor(source: SourceText, from: number, to: number, depth: number) {
+    this.cursor = new TokenCursor(source, from, to, depth);
+  }
+
+  /** The whole text: one expression, or a tuple without parentheses. */
+  whole(): SyntaxNode {
+    const node = this.tuple('end');
+    if (this.cursor.token.kind !== 'end') throw this.cursor.unexpected();
+    return node;
+  }
+
+  /** One expression, or several with commas between them as a tuple, up to a closing token. */
+  tuple(closing: string): SyntaxNode {
+    const position = this.cursor.here();
+    const first = this.item();
+    if (!this.cursor.isAt(',')) {
+      if (first.isUnpacked) throw this.cursor.source.error("can't use starred expression here", 0);
+      return first.value;
+    }
+    const items = [first];
+    while (this.cursor.accept(',')) {
+      if (this.cursor.token.kind === 'end' || this.cursor.isAt(closing)) break;
+      items.push(this.item());
+    }
+    return { kind: 'tuple', items, ...position };
+  }
+
+  expression(): SyntaxNode {
+    return this.cursor.nested(() => {
+      if (this.cursor.isAt('lambda')) return parseLambda(this);
+      const position = this.cursor.here();
+      const value = this.disjunction();
+      if (!this.cursor.accept('if')) return value;
+      const test = this.disjunction();
+      if (!this.cursor.isAt('else'))
+        throw this.cursor.source.error(
+          "expected 'else' after 'if' expression",
+          this.cursor.token.at,
+        );
+      this.cursor.expect('else');
+      return { kind: 'conditional', test, value, otherwise: this.expression(), ...position };
+    });
+  }
+
+  disjunction(): SyntaxNode {
+    return this.#junction('or', () => this.#junction('and', () => this.#negation()));
+  }
+
+  binary(power = 0): SyntaxNode {
+    const position = this.cursor.here();
+    let left = this.#unary();
+    for (;;) {
+      const { kind, text } = this.cursor.token;
+      const own = kind === 'operator' && Object.hasOwn(powers, text) ? powers[text]! : 0;
+      if (own <= power) return left;
+      this.cursor.take();
+      const right = this.cursor.nested(() => this.binary(own));
+      left = { kind: 'binary', operator: text as BinaryOperator, left, right, ...position };
+    }
+  }
+
+  item(): DisplayItem {
+    if (this.cursor.accept('*')) return { value: this.binary(), isUnpacked: true };
+    return { value: this.expression(), isUnpacked: false };
+  }
+
+  part(from: number, to: number): SyntaxNode {
+    const { cursor } = this;
+    return cursor.nested(() => new Parser(cursor.source, from, to, cursor.depth).whole());
+  }
+
+  #junction(kind: 'and' | 'or', operand: () => SyntaxNode): SyntaxNode {
+    const position = this.cursor.here();
+    const first = operand();
+    if (!this.cursor.isAt(kind)) return first;
+    const operands = [first];
+    while (this.cursor.accept(kind)) operands.push(operand());
+    return { kind, operands, ...position };
+  }
+
+  #negation(): SyntaxNode {
+    const position = this.cursor.here();
+    if (!this.cursor.accept('not')) return this.#comparison();
+    const operand = this.cursor.nested(() => this.#negation());
+    return { kind: 'unary', operator: 'not', operand, ...position };
+  }
+
+  #comparison(): SyntaxNode {
+    const position = this.cursor.here();
+    const first = this.binary();
+    const rest: { operator: ComparisonOperator; operand: SyntaxNode }[] = [];
+    for (;;) {
+      const operator = this.#comparisonOperator();
+      if (operator === undefined) break;
+      rest.push({ operator, operand: this.binary() });
+    }
+    return rest.length === 0 ? first : { kind: 'comparison', first, rest, ...position };
+  }
+
+  #comparisonOperator(): ComparisonOperator | undefined {
+    const { text, kind } = this.cursor.token;
+    if ((kind !== 'operator' && kind !== 'name') || !comparisons.has(text)) return undefined;
+    if (text === 'not' && this.cursor.following?.text !== 'in') return undefined;
+    this.cursor.take();
+    if (text === 'not') {
+      this.cursor.expect('in');
+      return 'not in';
+    }
+    if (text === 'is' && this.cursor.accept('not')) return 'is not';
+    return text as ComparisonOperator;
+  }
+
+  #unary(): SyntaxNode {
+    const position = this.cursor.here();
+    for (const operator of ['-', '+', '~'] as const) {
+      if (!this.cursor.accept(operator)) continue;
+      const operand = this.cursor.nested(() => this.#unary());
+      return { kind: 'unary', operator, operand, ...position };
+    }
+    const base = this.#postfix();
+    if (!this.cursor.accept('**')) return base;
+    const right = this.cursor.nested(() => this.#unary());
+    return { kind: 'binary', operator: '**', left: base, right, ...position };
+  }
+
+  #postfix(): SyntaxNode {
+    const position = this.cursor.here();
+    let node = this.#atom();
+    for (;;) {
+      if (this.cursor.accept('.')) {
+        const { at } = this.cursor.token;
+        const name = this.cursor.name();
+        if (name.startsWith('__'))
+          throw this.cursor.source.error(`the attribute '${name}' is not allowed`, at);
+        node = { kind: 'attribute', object: node, name, ...position };
+      } else if (this.cursor.accept('(')) {
+        const callee = node;
+        node = { kind: 'call', callee, args: parseArguments(this), ...position };
+      } else if (this.cursor.accept('[')) {
+        const object = node;
+        const index = this.cursor.nested(() => this.#index());
+        this.cursor.expect(']');
+        node = { kind: 'subscript', object, index, ...position };
+      } else return node;
+    }
+  }
+
+  #index(): SyntaxNode {
+    const position = this.cursor.here();
+    const items = [this.#slice()];
+    if (!this.cursor.isAt(',')) {
+      if (items[0]!.isUnpacked) return { kind: 'tuple', items, ...position };
+      return items[0]!.value;
+    }
+    while (this.cursor.accept(',')) {
+      if (this.cursor.isAt(']')) break;
+      items.push(this.#slice());
+    }
+    return { kind: 'tuple', items, ...position };
+  }
+
+  #slice(): DisplayItem {
+    const position = this.cursor.here();
+    const start = this.cursor.isAt(':') ? undefined : this.item();
+    if (start?.isUnpacked === true || !this.cursor.accept(':')) return start!;
+    const isOpen = () => this.cursor.isAt(':') || this.cursor.isAt(']') || this.cursor.isAt(',');
+    const stop = isOpen() ? undefined : this.expression();
+    const hasStep = this.cursor.accept(':') && !isOpen();
+    const step = hasStep ? this.expression() : undefined;
+    const value: SyntaxNode = { kind: 'slice', start: start?.value, stop, step, ...position };
+    return { value, isUnpacked: false };
+  }
+
+  #atom(): SyntaxNode {
+    const position = this.cursor.here();
+    const { token } = this.cursor;
+    const constant = (value: PyValue): SyntaxNode => {
+      this.cursor.take();
+      return { kind: 'constant', value, ...position };
+    };
+    if (token.kind === 'number') return constant(numberOf(token.text));
+    if (token.kind === 'string') return parseStrings(this);
+    if (token.text === 'None') return constant(null);
+    if (token.text === 'True') return constant(true);
+    if (token.text === 'False') return constant(false);
+    if (this.cursor.isName()) {
+      if (token.text.startsWith('__'))
+        throw this.cursor.source.error(`the name '${token.text}' is not allowed`, token.at);
+      return { kind: 'name', name: this.cursor.name(), ...position };
+    }
+    if (this.cursor.accept('(')) return this.#parentheses(position);
+    if (this.cursor.accept('[')) return this.#list(position);
+    if (this.cursor.accept('{')) return this.#braces(position);
+    throw this.cursor.unexpected();
+  }
+
+  #parentheses(position: { line: number; column: number }): SyntaxNode {
+    if (this.cursor.accept(')')) return { kind: 'tuple', items: [], ...position };
+    const opening = this.cursor.token.at;
+    const first = this.item();
+    if (this.cursor.isAt('for')) return this.#comprehension('generator', first, undefined, ')');
+    if (this.cursor.isAt(',')) {
+      const items = this.#moreItems([first], ')');
+      return { kind: 'tuple', items, ...position };
+    }
+    if (first.isUnpacked)
+      throw this.cursor.source.error('cannot use starred expression here', opening);
+    this.cursor.expect(')');
+    return first.value;
+  }
+
+  #list(position: { line: number; column: number }): SyntaxNode {
+    if (this.cursor.accept(']')) return { kind: 'list', items: [], ...position };
+    const first = this.item();
+    if (this.cursor.isAt('for')) return this.#comprehension('list', first, undefined, ']');
+    return { kind: 'list', items: this.#moreItems([first], ']'), ...position };
+  }
+
+  #braces(position: { line: number; column: number }): SyntaxNode {
+    if (this.cursor.accept('}')) return { kind: 'dict', items: [], ...position };
+    if (!this.cursor.isAt('**')) {
+      const first = this.item();
+      if (first.isUnpacked || !this.cursor.isAt(':')) {
+        if (this.cursor.isAt('for')) return this.#comprehension('set', first, undefined, '}');
+        return { kind: 'set', items: this.#moreItems([first], '}'), ...position };
+      }
+      this.cursor.expect(':');
+      const value = this.expression();
+      if (this.cursor.isAt('for'))
+        return this.#comprehension('dict', { value, isUnpacked: false }, first.value, '}');
+      return { kind: 'dict', items: this.#dictItems([{ key: first.value, value }]), ...position };
+    }
+    return { kind: 'dict', items: this.#dictItems([this.#dictItem()]), ...position };
+  }
+
+  #dictItem(): { key: SyntaxNode | undefined; value: SyntaxNode } {
+    if (this.cursor.accept('**')) return { key: undefined, value: this.binary() };
+    const key = this.expression();
+    this.cursor.expect(':');
+    return { key, value: this.expression() };
+  }
+
+  #dictItems(items: { key: SyntaxNode | undefined; value: SyntaxNode }[]): typeof items {
+    while (this.cursor.accept(',')) {
+      if (this.cursor.isAt('}')) break;
+      items.push(this.#dictItem());
+    }
+    this.cursor.expect('}');
+    return items;
+  }
+
+  #moreItems(items: DisplayItem[], closing: string): DisplayItem[] {
+    while (this.cursor.accept(',')) {
+      if (this.cursor.isAt(closing)) break;
+      items.push(this.item());
+    }
+    this.cursor.expect(closing);
+    return items;
+  }
+
+  #comprehension(
+    result: 'list' | 'set' | 'dict' | 'generator',
+    element: DisplayItem,
+    key: SyntaxNode | undefined,
+    closing: string,
+  ): SyntaxNode {
+    const position = { line: element.value.line, column: element.value.column };
+    if (element.isUnpacked)
+      throw this.cursor.source.error(
+        'iterable unpacking cannot be used in comprehension',
+        this.cursor.token.at,
+      );
+    const clauses = parseClauses(this);
+    this.cursor.expect(closing);
+    return { kind: 'comprehension', result, key, element: element.value, clauses, ...position };
+  }
+}
+
+function numberOf(text: string): PyValue {
+  if (/^0[xXoObB]/.test(text)) return toInt(BigInt(text.toLowerCase()));
+  if (/^\d+$/.test(text)) return toInt(BigInt(text));
+  return new Float(Number(text));
+}
+
+/** The tree of a long chain is deep without any brackets. */
+function checkDepth(root: SyntaxNode): void {
+  const open: { node: SyntaxNode; depth: number }[] = [{ node: root, depth: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.depth > maxNesting) throw limitExceeded(`nesting of more than ${maxNesting} levels`);
+    for (const node of childrenOf(next.node)) open.push({ node, depth: next.depth + 1 });
+  }
+}

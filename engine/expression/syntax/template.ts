@@ -1,0 +1,169 @@
+import type { ExpressionParser } from './clauses.js';
+import { decodeEscapes, readStringToken } from './string-literal.js';
+import type { StringLiteral } from './string-literal.js';
+import type { SourceText } from './tokenizer.js';
+import type { SyntaxNode, TemplatePart } from './tree.js';
+
+/** Parses adjacent string literals, which become one text, or one template if an f-string is among them. */
+export function parseStrings(parser: ExpressionParser): SyntaxNode {
+  const { cursor } = parser;
+  const position = cursor.here();
+  const parts: TemplatePart[] = [];
+  let isTemplate = false;
+  while (cursor.token.kind === 'string') {
+    const literal = readStringToken(cursor.source, cursor.take());
+    isTemplate ||= literal.isTemplate;
+    if (literal.isTemplate) {
+      const reader = new TemplateReader(parser, literal);
+      for (const part of reader.parts(0)) parts.push(part);
+    } else {
+      const text = decodeEscapes(cursor.source, literal.content, literal.at, literal.isRaw);
+      parts.push({ kind: 'text', text });
+    }
+  }
+  const joined = joinTexts(parts);
+  if (isTemplate && joined.some(({ kind }) => kind === 'field'))
+    return { kind: 'template', parts: joined, ...position };
+  const [only] = joined;
+  const value = only?.kind === 'text' ? only.text : '';
+  return { kind: 'constant', value, ...position };
+}
+
+function joinTexts(parts: readonly TemplatePart[]): TemplatePart[] {
+  const joined: TemplatePart[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (part.kind === 'text' && last?.kind === 'text')
+      joined[joined.length - 1] = { kind: 'text', text: last.text + part.text };
+    else if (part.kind === 'field' || part.text !== '') joined.push(part);
+  }
+  return joined;
+}
+
+/** Reads the text and the fields of one f-string. */
+class TemplateReader {
+  readonly #parser: ExpressionParser;
+  readonly #source: SourceText;
+  readonly #literal: StringLiteral;
+  #at = 0;
+
+  constructor(parser: ExpressionParser, literal: StringLiteral) {
+    this.#parser = parser;
+    this.#source = parser.cursor.source;
+    this.#literal = literal;
+  }
+
+  /** The parts up to the end, or in a format specification (`depth` > 0) up to its closing brace. */
+  parts(depth: number): TemplatePart[] {
+    const { content } = this.#literal;
+    const parts: TemplatePart[] = [];
+    let from = this.#at;
+    const flush = (to: number) => {
+      const text = content.slice(from, to);
+      const at = this.#literal.at + from;
+      const decoded = decodeEscapes(this.#source, text, at, this.#literal.isRaw);
+      if (decoded !== '') parts.push({ kind: 'text', text: decoded });
+    };
+    while (this.#at < content.length) {
+      const one = content[this.#at]!;
+      if (one === '\\' && !this.#literal.isRaw) {
+        // The braces of \N{…} are no field.
+        const name = /^\\N\{[^}]*\}/.exec(content.slice(this.#at));
+        this.#at += name ? name[0].length : 2;
+        if (!name && (content[this.#at - 1] === '{' || content[this.#at - 1] === '}'))
+          this.#at -= 1;
+        continue;
+      }
+      if (one === '{' || one === '}') {
+        const isDoubled = content[this.#at + 1] === one && depth === 0;
+        if (isDoubled) {
+          flush(this.#at + 1);
+          this.#at += 2;
+          from = this.#at;
+          continue;
+        }
+        flush(this.#at);
+        if (one === '}') {
+          if (depth > 0) return joinTexts(parts);
+          throw this.#error("f-string: single '}' is not allowed");
+        }
+        for (const part of this.#field(depth)) parts.push(part);
+        from = this.#at;
+        continue;
+      }
+      this.#at += 1;
+    }
+    if (depth > 0) throw this.#error("f-string: expecting '}'");
+    flush(this.#at);
+    return joinTexts(parts);
+  }
+
+  /** A field from its opening brace to behind its closing one; the debug form `{x=}` is a text and a field. */
+  #field(depth: number): TemplatePart[] {
+    if (depth > 1) throw this.#error('f-string: expressions nested too deeply');
+    const { content } = this.#literal;
+    this.#at += 1;
+    const from = this.#at;
+    const to = this.#expressionEnd();
+    const text = content.slice(from, to);
+    if (text.trim() === '') throw this.#error('f-string: empty expression not allowed');
+    if (text.includes('\\'))
+      throw this.#error('f-string expression part cannot include a backslash');
+    if (text.includes('#')) throw this.#error("f-string expression part cannot include '#'");
+    const start = this.#literal.at + from;
+    const value = this.#parser.part(start, this.#literal.at + to);
+    this.#at = to;
+    const parts: TemplatePart[] = [];
+    if (content[this.#at] === '=') {
+      this.#at += 1;
+      while (/\s/.test(content[this.#at] ?? '')) this.#at += 1;
+      parts.push({ kind: 'text', text: content.slice(from, this.#at) });
+    }
+    const conversion = this.#conversion();
+    const hasSpec = content[this.#at] === ':';
+    if (hasSpec) this.#at += 1;
+    const spec = hasSpec ? this.parts(depth + 1) : [];
+    if (content[this.#at] !== '}') throw this.#error("f-string: expecting '}'");
+    this.#at += 1;
+    const isDebug = parts.length > 0 && conversion === '' && !hasSpec;
+    parts.push({ kind: 'field', value, conversion: isDebug ? 'r' : conversion, spec });
+    return parts;
+  }
+
+  #conversion(): '' | 's' | 'r' | 'a' {
+    const { content } = this.#literal;
+    if (content[this.#at] !== '!') return '';
+    const one = content[this.#at + 1];
+    if (one !== 's' && one !== 'r' && one !== 'a')
+      throw this.#error("f-string: invalid conversion character: expected 's', 'r', or 'a'");
+    this.#at += 2;
+    return one;
+  }
+
+  /** Where the expression of a field ends: at a `}`, `!`, `:` or `=` outside brackets and quotes. */
+  #expressionEnd(): number {
+    const { content } = this.#literal;
+    let depth = 0;
+    for (let i = this.#at; i < content.length; i++) {
+      const one = content[i]!;
+      if (one === "'" || one === '"') {
+        const quote = content.startsWith(one.repeat(3), i) ? one.repeat(3) : one;
+        const end = content.indexOf(quote, i + quote.length);
+        if (end < 0) throw this.#error('f-string: unterminated string');
+        i = end + quote.length - 1;
+      } else if ('([{'.includes(one)) depth += 1;
+      else if (depth > 0) {
+        if (')]}'.includes(one)) depth -= 1;
+      } else if (one === '}' || one === ':') return i;
+      else if (one === '!' && content[i + 1] !== '=') return i;
+      else if (one === '!') i += 1;
+      else if ('<>='.includes(one) && content[i + 1] === '=') i += 1;
+      else if (one === '=') return i;
+    }
+    throw this.#error("f-string: expecting '}'");
+  }
+
+  #error(reason: string): Error {
+    return this.#source.error(reason, this.#literal.at + this.#at);
+  }
+}

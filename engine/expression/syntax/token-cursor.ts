@@ -1,0 +1,92 @@
+import { limitExceeded, maxNesting } from '../values/limits.js';
+import type { SyntaxPosition } from './tree.js';
+import { tokenize } from './tokenizer.js';
+import type { SourceText, SourceToken } from './tokenizer.js';
+
+/** Words that are no names. */
+const keywords = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global if ' +
+    'import in is lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+
+/** Reads the tokens of a part of a source from left to right. */
+export class TokenCursor {
+  readonly source: SourceText;
+  readonly #tokens: readonly SourceToken[];
+  #next = 0;
+  #depth: number;
+
+  constructor(source: SourceText, from: number, to: number, depth: number) {
+    this.source = source;
+    this.#tokens = tokenize(source, from, to);
+    this.#depth = depth;
+  }
+
+  get token(): SourceToken {
+    return this.#tokens[this.#next]!;
+  }
+
+  get following(): SourceToken | undefined {
+    return this.#tokens[this.#next + 1];
+  }
+
+  /** How deep the nesting is here. */
+  get depth(): number {
+    return this.#depth;
+  }
+
+  take(): SourceToken {
+    const { token } = this;
+    if (token.kind !== 'end') this.#next += 1;
+    return token;
+  }
+
+  /** Whether the next token is this operator or keyword. */
+  isAt(text: string): boolean {
+    const { token } = this;
+    return token.text === text && (token.kind === 'operator' || token.kind === 'name');
+  }
+
+  accept(text: string): boolean {
+    if (!this.isAt(text)) return false;
+    this.#next += 1;
+    return true;
+  }
+
+  expect(text: string): void {
+    if (this.accept(text)) return;
+    throw this.unexpected();
+  }
+
+  /** Takes a name that is no keyword. */
+  name(): string {
+    if (!this.isName()) throw this.unexpected();
+    return this.take().text;
+  }
+
+  isName(): boolean {
+    return this.token.kind === 'name' && !keywords.has(this.token.text);
+  }
+
+  here(): SyntaxPosition {
+    return this.source.position(this.token.at);
+  }
+
+  unexpected(): Error {
+    const { token } = this;
+    if (token.kind === 'operator' && (token.text === '=' || token.text.endsWith(':=')))
+      return this.source.error('invalid syntax: an assignment is not an expression', token.at);
+    return this.source.error('invalid syntax', token.at);
+  }
+
+  /** Runs one level of nesting deeper. */
+  nested<T>(parse: () => T): T {
+    this.#depth += 1;
+    if (this.#depth > maxNesting) throw limitExceeded(`nesting of more than ${maxNesting} levels`);
+    const result = parse();
+    this.#depth -= 1;
+    return result;
+  }
+}

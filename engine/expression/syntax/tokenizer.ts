@@ -1,0 +1,136 @@
+import { ExpressionSyntaxError } from '../values/errors.js';
+import { limitExceeded, maxSourceLength } from '../values/limits.js';
+
+/** A token. `at` and `end` are positions in code units. */
+export interface SourceToken {
+  readonly kind: 'name' | 'number' | 'string' | 'operator' | 'end';
+  readonly text: string;
+  readonly at: number;
+  readonly end: number;
+}
+
+/** The source of an expression with the positions of its lines. A part of an f-string has the positions of the whole source. */
+export class SourceText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** A syntax error at a position in code units. */
+  error(reason: string, at: number): ExpressionSyntaxError {
+    const { line, column } = this.position(at);
+    return new ExpressionSyntaxError(reason, line, column);
+  }
+
+  position(at: number): { readonly line: number; readonly column: number } {
+    const before = this.text.slice(0, at).split(/\r\n|\r|\n/);
+    return { line: before.length, column: Array.from(before.at(-1)!).length + 1 };
+  }
+}
+
+const operators =
+  /\*\*=|\/\/=|<<=|>>=|\.\.\.|!=|==|<=|>=|<>|->|:=|\+=|-=|\*=|\/=|%=|&=|\|=|\^=|@=|\*\*|\/\/|<<|>>|&&|\|\||\+\+|[-+*/%@~<>&|^()[\]{},:.=;!?`$]/y;
+const namePattern = /[\p{XID_Start}_]\p{XID_Continue}*/uy;
+const stringStart = /([A-Za-z]{0,2})('''|"""|'|")/y;
+const numberPattern =
+  /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:\d(?:_?\d)*)?\.\d(?:_?\d)*(?:[eE][+-]?\d(?:_?\d)*)?|\d(?:_?\d)*\.?(?:[eE][+-]?\d(?:_?\d)*)?/y;
+
+/** Splits a source into tokens; newlines are white space and `#` starts a comment. Throws syntax errors. */
+export function tokenize(source: SourceText, from = 0, to = source.text.length): SourceToken[] {
+  const { text } = source;
+  if (text.length > maxSourceLength)
+    throw limitExceeded(`a source of more than ${maxSourceLength} characters`);
+  const tokens: SourceToken[] = [];
+  for (let at = from; at < to;) {
+    const code = text.charCodeAt(at);
+    if (code === 0x20 || code === 9 || code === 10 || code === 12 || code === 13) {
+      at += 1;
+      continue;
+    }
+    if (code === 0x23) {
+      while (at < to && text[at] !== '\n' && text[at] !== '\r') at += 1;
+      continue;
+    }
+    if (code === 0x5c && /^\\\r?\n/.test(text.slice(at, at + 3))) {
+      at += 1;
+      continue;
+    }
+    const token = nextToken(source, at, to);
+    tokens.push(token);
+    at = token.end;
+  }
+  tokens.push({ kind: 'end', text: '', at: to, end: to });
+  return tokens;
+}
+
+function nextToken(source: SourceText, at: number, to: number): SourceToken {
+  const { text } = source;
+  const opening = match(stringStart, text, at);
+  if (opening && isPrefix(opening[1]!)) {
+    const end = stringEnd(source, at, at + opening[0].length, opening[2]!, to);
+    return { kind: 'string', text: text.slice(at, end), at, end };
+  }
+  const name = match(namePattern, text, at);
+  if (name) {
+    const end = Math.min(at + name[0].length, to);
+    return { kind: 'name', text: text.slice(at, end).normalize('NFKC'), at, end };
+  }
+  const number = match(numberPattern, text, at);
+  if (number) return numberToken(source, at, number[0]);
+  const operator = match(operators, text, at);
+  if (operator) {
+    const end = Math.min(at + operator[0].length, to);
+    return { kind: 'operator', text: text.slice(at, end), at, end };
+  }
+  const character = String.fromCodePoint(text.codePointAt(at)!);
+  if (character.codePointAt(0)! < 0x80) throw source.error('invalid syntax', at);
+  const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  throw source.error(`invalid character '${character}' (U+${code})`, at);
+}
+
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function isPrefix(prefix: string): boolean {
+  return /^(|r|u|f|b|rf|fr|br|rb)$/i.test(prefix);
+}
+
+function numberToken(source: SourceText, at: number, text: string): SourceToken {
+  const end = at + text.length;
+  const following = source.text.slice(end, end + 1);
+  if (/^0[\d_]*[1-9]/.test(text) && /^[\d_]+$/.test(text))
+    throw source.error(
+      'leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers',
+      at,
+    );
+  if (/[jJ]/.test(following)) throw source.error('complex numbers are not supported', at);
+  if (/[\p{XID_Continue}]/u.test(following)) {
+    const keyword = /^(and|else|for|if|in|is|not|or)\b/.test(source.text.slice(end));
+    if (!keyword) throw source.error('invalid decimal literal', at);
+  }
+  return { kind: 'number', text: text.replaceAll('_', ''), at, end };
+}
+
+/** The end of a string literal whose content begins at `from`. */
+function stringEnd(
+  source: SourceText,
+  at: number,
+  from: number,
+  quote: string,
+  to: number,
+): number {
+  const { text } = source;
+  for (let i = from; i < to; i++) {
+    if (text[i] === '\\') i += 1;
+    else if (text.startsWith(quote, i) && i + quote.length <= to) return i + quote.length;
+    else if (quote.length === 1 && (text[i] === '\n' || text[i] === '\r')) break;
+  }
+  throw source.error(
+    quote.length === 1
+      ? 'unterminated string literal'
+      : 'unterminated triple-quoted string literal',
+    at,
+  );
+}

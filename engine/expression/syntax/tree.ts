@@ -1,0 +1,123 @@
+import type { PyValue } from '../values/values.js';
+
+/** Where a node begins; both count from 1, columns in code points. */
+export interface SyntaxPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The binary operators. */
+export type BinaryOperator =
+  '+' | '-' | '*' | '/' | '//' | '%' | '**' | '<<' | '>>' | '&' | '^' | '|';
+
+/** The comparison operators. */
+export type ComparisonOperator =
+  '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'is' | 'is not';
+
+/** A node of the tree of an expression, as plain data. */
+export type SyntaxNode = SyntaxPosition & SyntaxNodeKinds;
+
+type SyntaxNodeKinds =
+  | { readonly kind: 'constant'; readonly value: PyValue }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'template'; readonly parts: readonly TemplatePart[] }
+  | { readonly kind: 'list' | 'tuple' | 'set'; readonly items: readonly DisplayItem[] }
+  | { readonly kind: 'dict'; readonly items: readonly DictItem[] }
+  | {
+      readonly kind: 'unary';
+      readonly operator: '+' | '-' | '~' | 'not';
+      readonly operand: SyntaxNode;
+    }
+  | {
+      readonly kind: 'binary';
+      readonly operator: BinaryOperator;
+      readonly left: SyntaxNode;
+      readonly right: SyntaxNode;
+    }
+  | { readonly kind: 'and' | 'or'; readonly operands: readonly SyntaxNode[] }
+  | {
+      readonly kind: 'comparison';
+      readonly first: SyntaxNode;
+      readonly rest: readonly {
+        readonly operator: ComparisonOperator;
+        readonly operand: SyntaxNode;
+      }[];
+    }
+  | {
+      readonly kind: 'conditional';
+      readonly test: SyntaxNode;
+      readonly value: SyntaxNode;
+      readonly otherwise: SyntaxNode;
+    }
+  | {
+      readonly kind: 'comprehension';
+      readonly result: 'list' | 'set' | 'dict' | 'generator';
+      /** The key of a dict comprehension. */
+      readonly key: SyntaxNode | undefined;
+      readonly element: SyntaxNode;
+      readonly clauses: readonly ComprehensionClause[];
+    }
+  | {
+      readonly kind: 'lambda';
+      readonly parameters: readonly Parameter[];
+      readonly body: SyntaxNode;
+    }
+  | { readonly kind: 'call'; readonly callee: SyntaxNode; readonly args: readonly Argument[] }
+  | { readonly kind: 'subscript'; readonly object: SyntaxNode; readonly index: SyntaxNode }
+  | {
+      readonly kind: 'slice';
+      readonly start: SyntaxNode | undefined;
+      readonly stop: SyntaxNode | undefined;
+      readonly step: SyntaxNode | undefined;
+    }
+  | { readonly kind: 'attribute'; readonly object: SyntaxNode; readonly name: string };
+
+/** An item of a display; `isUnpacked` is `*item`. */
+export interface DisplayItem {
+  readonly value: SyntaxNode;
+  readonly isUnpacked: boolean;
+}
+
+/** An item of a dict display; without a key it is `**value`. */
+export interface DictItem {
+  readonly key: SyntaxNode | undefined;
+  readonly value: SyntaxNode;
+}
+
+/** One `for target in iterable if … if …`. */
+export interface ComprehensionClause {
+  readonly target: AssignmentTarget;
+  readonly iterable: SyntaxNode;
+  readonly conditions: readonly SyntaxNode[];
+}
+
+/** What a `for` assigns to. */
+export type AssignmentTarget =
+  | { readonly kind: 'name'; readonly name: string }
+  | {
+      readonly kind: 'unpack';
+      readonly targets: readonly AssignmentTarget[];
+      readonly starred: number;
+    };
+
+/** A parameter of a lambda. */
+export interface Parameter {
+  readonly name: string;
+  readonly kind: 'positional-only' | 'positional' | 'rest' | 'keyword-only' | 'keywords';
+  readonly defaultValue: SyntaxNode | undefined;
+}
+
+/** An argument of a call. */
+export type Argument =
+  | { readonly kind: 'positional' | 'unpacked' | 'unpacked-keywords'; readonly value: SyntaxNode }
+  | { readonly kind: 'keyword'; readonly name: string; readonly value: SyntaxNode };
+
+/** A part of an f-string: text, or a field. */
+export type TemplatePart =
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'field';
+      readonly value: SyntaxNode;
+      readonly conversion: '' | 's' | 'r' | 'a';
+      readonly spec: readonly TemplatePart[];
+    };

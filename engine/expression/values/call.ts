@@ -1,0 +1,243 @@
+import { typeError } from './errors.js';
+import { setItem } from './dict.js';
+import { typeName } from './type-name.js';
+import {
+  BoundMethod,
+  ActivationFrame,
+  Native,
+  PyDict,
+  PyLambda,
+  PyTuple,
+  PyType,
+} from './values.js';
+import type { Keywords, PyValue, Runtime } from './values.js';
+
+/** Calls a value with positional and keyword arguments; a value that is no function is a TypeError. */
+export function callValue(
+  runtime: Runtime,
+  callee: PyValue,
+  args: readonly PyValue[],
+  keywords?: Keywords,
+): PyValue {
+  if (callee instanceof PyLambda) return callLambda(runtime, callee, args, keywords);
+  if (callee instanceof Native) return callNative(runtime, callee, args, keywords);
+  if (callee instanceof BoundMethod)
+    return callMethod(runtime, callee.self, callee.native, args, keywords);
+  if (callee instanceof PyType) return callNative(runtime, callee.construct, args, keywords);
+  throw typeError(`'${typeName(callee)}' object is not callable`);
+}
+
+/** Calls a value with one argument. */
+export function callOne(runtime: Runtime, callee: PyValue, arg: PyValue): PyValue {
+  if (callee instanceof PyLambda && isPlainCall(callee, 1)) {
+    const frame = enter(runtime, callee);
+    frame.slots[0] = arg;
+    return leave(runtime, callee, frame);
+  }
+  return callValue(runtime, callee, [arg]);
+}
+
+function isPlainCall(lambda: PyLambda, count: number): boolean {
+  const { names, keywordOnly, hasRest, hasKeywords } = lambda.code.parameters;
+  return names.length === count && !hasRest && !hasKeywords && keywordOnly.length === 0;
+}
+
+function enter(runtime: Runtime, { code, up }: PyLambda): ActivationFrame {
+  runtime.budget.enter(code.cost);
+  const slots: (PyValue | undefined)[] = [];
+  for (let i = 0; i < code.frameSize; i++) slots.push(undefined);
+  return new ActivationFrame(slots, up);
+}
+
+function leave(runtime: Runtime, { code }: PyLambda, frame: ActivationFrame): PyValue {
+  const result = code.body(frame);
+  runtime.budget.depth -= 1;
+  return result;
+}
+
+function callLambda(
+  runtime: Runtime,
+  lambda: PyLambda,
+  args: readonly PyValue[],
+  keywords: Keywords | undefined,
+): PyValue {
+  const frame = enter(runtime, lambda);
+  bindParameters(lambda, frame.slots, args, keywords);
+  return leave(runtime, lambda, frame);
+}
+
+/** Puts the arguments of a call into the slots of its frame. */
+function bindParameters(
+  { code: { parameters }, defaults }: PyLambda,
+  slots: (PyValue | undefined)[],
+  args: readonly PyValue[],
+  keywords: Keywords | undefined,
+): void {
+  const { names, keywordOnly, hasRest, hasKeywords, positionalOnly } = parameters;
+  const count = names.length;
+  for (let i = 0; i < Math.min(count, args.length); i++) slots[i] = args[i]!;
+  const extra = new PyDict();
+  for (const [name, value] of keywords ?? []) {
+    const at = names.indexOf(name, positionalOnly);
+    const only = at < 0 ? keywordOnly.indexOf(name) : -1;
+    if (at >= 0) {
+      if (slots[at] !== undefined)
+        throw typeError(`<lambda>() got multiple values for argument '${name}'`);
+      slots[at] = value;
+    } else if (only >= 0) slots[count + only] = value;
+    else if (hasKeywords) setItem(extra, name, value);
+    else if (names.includes(name))
+      throw typeError(
+        `<lambda>() got some positional-only arguments passed as keyword arguments: '${name}'`,
+      );
+    else throw typeError(`<lambda>() got an unexpected keyword argument '${name}'`);
+  }
+  if (args.length > count && !hasRest) throw tooMany(parameters.names, defaults, args.length);
+  const all = count + keywordOnly.length;
+  const missing: string[] = [];
+  for (let i = 0; i < count; i++) {
+    if (slots[i] === undefined) slots[i] = defaults[i];
+    if (slots[i] === undefined) missing.push(names[i]!);
+  }
+  if (missing.length > 0) throw missingArguments(missing, 'positional');
+  for (let i = count; i < all; i++) {
+    if (slots[i] === undefined) slots[i] = defaults[i];
+    if (slots[i] === undefined) missing.push(keywordOnly[i - count]!);
+  }
+  if (missing.length > 0) throw missingArguments(missing, 'keyword-only');
+  if (hasRest) slots[all] = new PyTuple(args.slice(count));
+  if (hasKeywords) slots[all + (hasRest ? 1 : 0)] = extra;
+}
+
+function tooMany(
+  names: readonly string[],
+  defaults: readonly (PyValue | undefined)[],
+  given: number,
+): Error {
+  const most = names.length;
+  const least = names.filter((_, i) => defaults[i] === undefined).length;
+  const takes = least === most ? `${most}` : `from ${least} to ${most}`;
+  const plural = most === 1 && least === most ? '' : 's';
+  return typeError(
+    `<lambda>() takes ${takes} positional argument${plural} but ${given} ${given === 1 ? 'was' : 'were'} given`,
+  );
+}
+
+function missingArguments(names: readonly string[], kind: string): Error {
+  const quoted = names.map((name) => `'${name}'`);
+  const last = quoted.pop()!;
+  const comma = quoted.length > 1 ? ',' : '';
+  const list = quoted.length > 0 ? `${quoted.join(', ')}${comma} and ${last}` : last;
+  const plural = names.length === 1 ? '' : 's';
+  return typeError(
+    `<lambda>() missing ${names.length} required ${kind} argument${plural}: ${list}`,
+  );
+}
+
+/** Calls a built-in function, or a method whose value is the first argument. */
+export function callNative(
+  runtime: Runtime,
+  native: Native,
+  args: readonly PyValue[],
+  keywords?: Keywords,
+): PyValue {
+  if (native.owner !== undefined) {
+    const [self] = args;
+    if (self === undefined)
+      throw typeError(`unbound method ${native.owner}.${native.name}() needs an argument`);
+    const isOwn =
+      typeName(self) === native.owner || (native.owner === 'int' && typeof self === 'boolean');
+    if (!isOwn)
+      throw typeError(
+        `descriptor '${native.name}' for '${native.owner}' objects doesn't apply to a '${typeName(self)}' object`,
+      );
+    return callMethod(runtime, self, native, args.slice(1), keywords);
+  }
+  runtime.budget.charge(1);
+  if (native.variadic) return native.variadic(runtime, args, keywords);
+  return native.code(runtime, ...bindArguments(native, args, keywords));
+}
+
+/** Calls a method on a value. */
+export function callMethod(
+  runtime: Runtime,
+  self: PyValue,
+  native: Native,
+  args: readonly PyValue[],
+  keywords?: Keywords,
+): PyValue {
+  runtime.budget.charge(1);
+  if (native.variadic) return native.variadic(runtime, [self].concat(args), keywords);
+  return native.code(runtime, self, ...bindArguments(native, args, keywords));
+}
+
+/** Arguments by position; those that are not given are undefined. */
+function bindArguments(
+  native: Native,
+  args: readonly PyValue[],
+  keywords: Keywords | undefined,
+): (PyValue | undefined)[] {
+  const { shape } = native;
+  if (keywords === undefined || keywords.size === 0) {
+    checkCount(native, args.length);
+    return args.slice();
+  }
+  if (shape.names.length === 0)
+    throw typeError(`${qualified(native)}() takes no keyword arguments`);
+  const given = args.length + keywords.size;
+  if (given > shape.names.length || args.length > shape.max)
+    throw typeError(
+      `${native.name}() takes at most ${shape.names.length} ${args.length === 0 ? 'keyword ' : ''}argument${shape.names.length === 1 ? '' : 's'} (${given} given)`,
+    );
+  const bound: (PyValue | undefined)[] = args.slice();
+  for (const [name, value] of keywords) {
+    const at = shape.names.indexOf(name);
+    if (at < 0 || name === '')
+      throw typeError(`'${name}' is an invalid keyword argument for ${native.name}()`);
+    if (at < args.length)
+      throw typeError(
+        `argument for ${native.name}() given by name ('${name}') and position (${at + 1})`,
+      );
+    bound[at] = value;
+  }
+  for (let i = 0; i < shape.min; i++) if (bound[i] === undefined) throw missingArgument(native, i);
+  return bound;
+}
+
+function missingArgument(native: Native, at: number): Error {
+  const name = native.shape.names[at] ?? '';
+  return name === ''
+    ? typeError(
+        `${native.name}() takes at least ${native.shape.min} positional arguments (${at} given)`,
+      )
+    : typeError(`${native.name}() missing required argument '${name}' (pos ${at + 1})`);
+}
+
+function qualified(native: Native): string {
+  return native.owner === undefined ? native.name : `${native.owner}.${native.name}`;
+}
+
+/** Throws the TypeError of CPython for a wrong number of positional arguments. */
+export function checkCount(native: Native, given: number): void {
+  const { min, max, wording, names } = native.shape;
+  if (given >= min && given <= max) return;
+  const plural = (count: number) => (count === 1 ? '' : 's');
+  if (wording === 'exact') {
+    const wanted =
+      min === 0 ? 'no arguments' : min === 1 ? 'exactly one argument' : `exactly ${min} arguments`;
+    throw typeError(`${qualified(native)}() takes ${wanted} (${given} given)`);
+  }
+  if (wording === 'range') {
+    const wanted =
+      min === max
+        ? `${min} argument${plural(min)}`
+        : given < min
+          ? `at least ${min} argument${plural(min)}`
+          : `at most ${max} argument${plural(max)}`;
+    throw typeError(`${native.name} expected ${wanted}, got ${given}`);
+  }
+  if (given < min) throw missingArgument(native, given);
+  const kind = max < names.length ? 'positional argument' : 'argument';
+  const bound = min === max && max < names.length ? 'exactly' : 'at most';
+  throw typeError(`${native.name}() takes ${bound} ${max} ${kind}${plural(max)} (${given} given)`);
+}

@@ -1,0 +1,86 @@
+import { isOwnKey, mapKey } from './hashing.js';
+import { PyDict, PySet, PyTuple } from './values.js';
+import type { MapKey, PyValue } from './values.js';
+
+/** Sets an item; a key that is there already stays as it is written, as in Python. */
+export function setItem(dict: PyDict, key: PyValue, value: PyValue): void {
+  const mapped = mapKey(key);
+  if (!isOwnKey(key) && !dict.map.has(mapped)) {
+    dict.originals ??= new Map();
+    dict.originals.set(mapped, key);
+  }
+  dict.map.set(mapped, value);
+}
+
+/** The value of a key; undefined if the dict does not have it. */
+export function getItem(dict: PyDict, key: PyValue): PyValue | undefined {
+  return dict.map.get(mapKey(key));
+}
+
+/** Removes a key and returns its value; undefined if the dict does not have it. */
+export function deleteItem(dict: PyDict, key: PyValue): PyValue | undefined {
+  const mapped = mapKey(key);
+  const value = dict.map.get(mapped);
+  if (value !== undefined) {
+    dict.map.delete(mapped);
+    dict.originals?.delete(mapped);
+  }
+  return value;
+}
+
+/** The key as it was written. */
+export function originalKey(dict: PyDict, mapped: MapKey): PyValue {
+  return dict.originals?.get(mapped) ?? (mapped as PyValue);
+}
+
+/** The keys in order. */
+export function keysOf(dict: PyDict): PyValue[] {
+  const mapped = Array.from(dict.map.keys());
+  return dict.originals === undefined || dict.originals.size === 0
+    ? (mapped as PyValue[])
+    : mapped.map((key) => originalKey(dict, key));
+}
+
+/** The items in order, as tuples. */
+export function itemsOf(dict: PyDict): PyTuple[] {
+  return Array.from(dict.map, ([key, value]) => new PyTuple([originalKey(dict, key), value]));
+}
+
+/** A dict with the same items. */
+export function copyDict(dict: PyDict): PyDict {
+  const copy = new PyDict();
+  for (const [key, value] of dict.map) copy.map.set(key, value);
+  if (dict.originals) copy.originals = new Map(dict.originals);
+  return copy;
+}
+
+/** Adds all items of another dict. */
+export function updateDict(dict: PyDict, other: PyDict): void {
+  for (const [mapped, value] of other.map) {
+    if (!dict.map.has(mapped) && other.originals?.has(mapped)) {
+      dict.originals ??= new Map();
+      dict.originals.set(mapped, originalKey(other, mapped));
+    }
+    dict.map.set(mapped, value);
+  }
+}
+
+/** A dict of texts to values. */
+export function dictOf(entries: Iterable<readonly [string, PyValue]>): PyDict {
+  const dict = new PyDict();
+  for (const [key, value] of entries) setItem(dict, key, value);
+  return dict;
+}
+
+/** A set of values. */
+export function setOf(values: Iterable<PyValue>, isFrozen = false): PySet {
+  const set = new PySet(isFrozen);
+  for (const value of values) addMember(set, value);
+  return set;
+}
+
+/** Adds a member, unless an equal one is there. */
+export function addMember(set: PySet, value: PyValue): void {
+  const mapped = mapKey(value);
+  if (!set.map.has(mapped)) set.map.set(mapped, value);
+}

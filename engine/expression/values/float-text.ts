@@ -1,0 +1,99 @@
+/** The decimal digits of a positive double and the exponent of the first one: 0.00123 is `123` and -3. */
+export interface DecimalDigits {
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+/** The text of a double as `repr()` of Python has it: the shortest digits that read back, `1.0`, `1e+16`, `1e-05`. */
+export function floatRepr(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 1e16)
+    return Object.is(value, -0) ? '-0.0' : `${value}.0`;
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
+  const size = Math.abs(value);
+  if (size >= 1e-4 && size < 1e16) return String(value);
+  const { digits, exponent } = shortestDecimal(size);
+  const sign = value < 0 ? '-' : '';
+  return `${sign}${digits.charAt(0)}${digits.length > 1 ? `.${digits.slice(1)}` : ''}${exponentText(exponent)}`;
+}
+
+/** An exponent as Python writes it: a sign and two digits at least. */
+export function exponentText(exponent: number, letter = 'e'): string {
+  const size = String(Math.abs(exponent)).padStart(2, '0');
+  return `${letter}${exponent < 0 ? '-' : '+'}${size}`;
+}
+
+/** The shortest digits of a positive double that read back as the same double. */
+export function shortestDecimal(value: number): DecimalDigits {
+  const [mantissa, exponent] = value.toExponential().split('e') as [string, string];
+  return { digits: mantissa.replace('.', ''), exponent: Number(exponent) };
+}
+
+/** A positive double with `places` digits after the point, rounded half to even on its exact value. */
+export function fixedText(value: number, places: number): string {
+  if (isEasilyFixed(value, places)) return value.toFixed(places);
+  const text = scaledDigits(value, places)
+    .toString()
+    .padStart(places + 1, '0');
+  if (places === 0) return text;
+  return `${text.slice(0, -places)}.${text.slice(-places)}`;
+}
+
+/**
+ * Whether `toFixed` rounds as Python does. They differ only in the middle of two results, where the double has exactly `places` + 1 binary
+ * digits behind the point: its multiple by 2^(places + 1) is odd then.
+ */
+export function isEasilyFixed(value: number, places: number): boolean {
+  return places <= 100 && Math.abs(value) < 1e21 && (value * 2 ** (places + 1)) % 2 !== 1;
+}
+
+/** A positive double or zero rounded to `count` significant digits, half to even on its exact value. */
+export function significantDecimal(value: number, count: number): DecimalDigits {
+  if (value === 0) return { digits: '0'.repeat(count), exponent: 0 };
+  let { exponent } = shortestDecimal(value);
+  // The shortest digits may have been rounded up to the next power of ten, never down below one.
+  let digits = scaledDigits(value, count - 1 - exponent).toString();
+  if (digits.length > count) {
+    exponent += 1;
+    digits = scaledDigits(value, count - 1 - exponent).toString();
+  } else if (digits.length < count) {
+    exponent -= 1;
+    digits = scaledDigits(value, count - 1 - exponent).toString();
+  }
+  if (digits.length > count) {
+    exponent += 1;
+    digits = digits.slice(0, count);
+  }
+  return { digits, exponent };
+}
+
+/** The integer nearest to value * 10^places, half to even, of the exact value of a finite double that is not negative. */
+export function scaledDigits(value: number, places: number): bigint {
+  const { mantissa, power } = exactParts(value);
+  let numerator = mantissa;
+  let denominator = 1n;
+  if (power >= 0) numerator <<= BigInt(power);
+  else denominator <<= BigInt(-power);
+  if (places >= 0) numerator *= 10n ** BigInt(places);
+  else denominator *= 10n ** BigInt(-places);
+  return divideHalfEven(numerator, denominator);
+}
+
+/** The quotient of two integers that are not negative, rounded half to even. */
+export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
+  const quotient = numerator / denominator;
+  const twice = 2n * (numerator - quotient * denominator);
+  const isUp = twice > denominator || (twice === denominator && (quotient & 1n) === 1n);
+  return isUp ? quotient + 1n : quotient;
+}
+
+const buffer = new DataView(new ArrayBuffer(8));
+
+/** A finite double that is not negative, as mantissa * 2^power. */
+export function exactParts(value: number): { readonly mantissa: bigint; readonly power: number } {
+  buffer.setFloat64(0, value);
+  const bits = buffer.getBigUint64(0);
+  const exponent = Number((bits >> 52n) & 0x7ffn);
+  const fraction = bits & 0xfffffffffffffn;
+  if (exponent === 0) return { mantissa: fraction, power: -1074 };
+  return { mantissa: fraction | 0x10000000000000n, power: exponent - 1075 };
+}

@@ -1,0 +1,87 @@
+import { typeError } from './errors.js';
+import { limitExceeded } from './limits.js';
+import { typeName } from './type-name.js';
+import { DictView, Float, PyDict, PyList, PyRange, PySet, PySlice, PyTuple } from './values.js';
+import type { MapKey, PyValue } from './values.js';
+
+/**
+ * The key under which a Map holds a value: equal values of Python have one key (1, 1.0 and True), others never. Strings stand for
+ * themselves unless they begin with the mark of the composed keys. Throws a TypeError for a value without a hash.
+ */
+export function mapKey(value: PyValue): MapKey {
+  if (typeof value === 'string') return value.charCodeAt(0) === 0 ? `\0s${value}` : value;
+  if (typeof value === 'number' || value === null) return value;
+  return mapKeyOfOther(value);
+}
+
+/** Whether a value is its own map key, so that no original needs to be kept. */
+export function isOwnKey(value: PyValue): boolean {
+  return (
+    typeof value === 'number' ||
+    value === null ||
+    typeof value === 'bigint' ||
+    (typeof value === 'string' && value.charCodeAt(0) !== 0)
+  );
+}
+
+function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'bigint') return value;
+  if (value instanceof Float) {
+    const number = value.value;
+    // A NaN equals nothing but, as a key, itself.
+    if (Number.isNaN(number)) return value;
+    return Number.isInteger(number) && !Number.isSafeInteger(number) ? BigInt(number) : number;
+  }
+  if (value instanceof PyTuple) return composed('\0t', value.items.map(part));
+  if (value instanceof PySet && value.isFrozen)
+    return composed('\0f', Array.from(value.map.keys(), partOfKey).sort());
+  if (value instanceof PyRange) {
+    const { length, start, step } = value;
+    return `\0r${length},${length > 0 ? start : ''},${length > 1 ? step : ''}`;
+  }
+  if (
+    value instanceof PyList ||
+    value instanceof PyDict ||
+    value instanceof PySet ||
+    value instanceof PySlice ||
+    (value instanceof DictView && value.part !== 'values')
+  )
+    throw typeError(`unhashable type: '${typeName(value)}'`);
+  return value as object;
+}
+
+/** The longest key of a tuple or frozenset: it is put together each time the key is used. */
+const maxComposedLength = 100_000;
+
+function composed(kind: string, parts: readonly string[]): string {
+  let length = 0;
+  for (const one of parts) length += one.length;
+  if (length > maxComposedLength)
+    throw limitExceeded(`a tuple of more than ${maxComposedLength} characters as a key`);
+  return kind + parts.join('');
+}
+
+function part(value: PyValue): string {
+  return partOfKey(mapKey(value));
+}
+
+/** One part of a composed key: its kind, its length and its text, so that no two lists of parts have the same text. */
+function partOfKey(key: MapKey): string {
+  if (typeof key === 'string') return `s${key.length}:${key}`;
+  if (typeof key === 'number' || typeof key === 'bigint') return `n${String(key)};`;
+  if (key === null) return 'z';
+  return `o${identity(key)};`;
+}
+
+const identities = new WeakMap<object, number>();
+let nextIdentity = 0;
+
+function identity(object: object): number {
+  let known = identities.get(object);
+  if (known === undefined) {
+    known = nextIdentity++;
+    identities.set(object, known);
+  }
+  return known;
+}

@@ -1,0 +1,119 @@
+import { typeError } from './errors.js';
+import { keysOf, itemsOf } from './dict.js';
+import { isPlain, pointsOf } from './code-points.js';
+import { typeName } from './type-name.js';
+import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from './values.js';
+import type { PyValue, Runtime } from './values.js';
+import { ExpressionError } from './errors.js';
+
+/** An iterator over a value; throws a TypeError for one that cannot be iterated. */
+export function iterate(runtime: Runtime, value: PyValue): PyIterator {
+  if (value instanceof PyIterator) return value;
+  if (value instanceof PyList) return overItems('list_iterator', value.items);
+  if (value instanceof PyTuple) return overItems('tuple_iterator', value.items);
+  if (value instanceof PyRange) return overRange(value);
+  if (value instanceof PyDict) return overDict(new DictView(value, 'keys'), 'dict_keyiterator');
+  if (value instanceof DictView) return overDict(value, `dict_${singular[value.part]}iterator`);
+  if (value instanceof PySet) return overSet(value);
+  if (typeof value === 'string') return overItems('str_iterator', charactersOf(runtime, value));
+  throw notIterable(value);
+}
+
+const singular = { keys: 'key', values: 'value', items: 'item' };
+
+/** The error of a loop over a value that has no items. */
+export function notIterable(value: PyValue): ExpressionError {
+  return typeError(`'${typeName(value)}' object is not iterable`);
+}
+
+function overItems(name: string, items: readonly PyValue[]): PyIterator {
+  let i = 0;
+  // A list may grow or shrink meanwhile; an iterator that has ended stays so.
+  return new PyIterator(name, () => {
+    if (i < items.length) return items[i++];
+    i = Infinity;
+    return undefined;
+  });
+}
+
+function overRange(range: PyRange): PyIterator {
+  let i = 0;
+  return new PyIterator('range_iterator', () =>
+    i < range.length ? range.start + range.step * i++ : undefined,
+  );
+}
+
+function overDict(view: DictView, name: string): PyIterator {
+  const { dict, part } = view;
+  const size = dict.map.size;
+  const items: readonly PyValue[] =
+    part === 'keys'
+      ? keysOf(dict)
+      : part === 'items'
+        ? itemsOf(dict)
+        : Array.from(dict.map.values());
+  let i = 0;
+  return new PyIterator(name, () => {
+    if (i > size) return undefined;
+    if (dict.map.size !== size) {
+      i = size + 1;
+      throw new ExpressionError('RuntimeError', 'dictionary changed size during iteration');
+    }
+    return i < size ? items[i++] : undefined;
+  });
+}
+
+function overSet(set: PySet): PyIterator {
+  const items = Array.from(set.map.values());
+  const size = items.length;
+  let i = 0;
+  return new PyIterator('set_iterator', () => {
+    if (i > size) return undefined;
+    if (set.map.size !== size) {
+      i = size + 1;
+      throw new ExpressionError('RuntimeError', 'Set changed size during iteration');
+    }
+    return i < size ? items[i++] : undefined;
+  });
+}
+
+/** The characters of a text as values. */
+export function charactersOf(runtime: Runtime, text: string): PyValue[] {
+  runtime.budget.elements(text.length);
+  return isPlain(text) ? text.split('') : pointsOf(text).slice();
+}
+
+/** All items of a value. The array may be that of a list or tuple and must not be changed. */
+export function itemsIn(runtime: Runtime, value: PyValue): readonly PyValue[] {
+  if (value instanceof PyList || value instanceof PyTuple) return value.items;
+  if (typeof value === 'string') return charactersOf(runtime, value);
+  if (value instanceof PyDict) return keysOf(value);
+  if (value instanceof PySet) return Array.from(value.map.values());
+  if (value instanceof PyRange) return rangeItems(runtime, value);
+  return drain(runtime, iterate(runtime, value));
+}
+
+/** All items of a value in an array of their own. */
+export function copyItems(runtime: Runtime, value: PyValue): PyValue[] {
+  const items = itemsIn(runtime, value);
+  if (!(value instanceof PyList || value instanceof PyTuple)) return items as PyValue[];
+  runtime.budget.elements(items.length);
+  return items.slice();
+}
+
+function rangeItems(runtime: Runtime, range: PyRange): PyValue[] {
+  runtime.budget.elements(range.length);
+  const items: PyValue[] = [];
+  for (let i = 0; i < range.length; i++) items.push(range.start + range.step * i);
+  return items;
+}
+
+function drain(runtime: Runtime, iterator: PyIterator): PyValue[] {
+  const items: PyValue[] = [];
+  for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
+    runtime.budget.grow(items.length);
+    runtime.budget.charge(1);
+    items.push(item);
+  }
+  return items;
+}

@@ -1,0 +1,213 @@
+import { describe, expect, test } from '@jest/globals';
+import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
+import type { AnnotationRequest } from '../../../engine/expression/annotate/annotate-record.js';
+import type { AnnotationField } from '../../../engine/expression/annotate/fields.js';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { stringRepr } from '../../../engine/expression/values/repr.js';
+import { reprOf } from '../../../engine/expression/values/repr.js';
+import type { HostFunction } from '../../../engine/expression/values/values.js';
+import { recordOf } from './evaluated.js';
+
+function field(name: string, expression: string | null, more: Partial<AnnotationField> = {}) {
+  return {
+    name,
+    expression,
+    dataType: 'auto' as const,
+    isList: null,
+    ordering: 0,
+    dependsOn: [],
+    isTransient: false,
+    ...more,
+  };
+}
+
+function annotated(
+  json: string,
+  fields: readonly AnnotationField[],
+  more: Partial<AnnotationRequest> = {},
+  functions: ReadonlyMap<string, HostFunction> = new Map(),
+): string {
+  const annotation = new Annotation({ fields, includeErrors: true, ...more });
+  const { records } = annotation.annotate(recordOf(json), { functions });
+  const { runtime } = compileExpression('1');
+  return records.map((record) => reprOf(runtime, record)).join(' ');
+}
+
+describe('the annotation examples of the specification', () => {
+  test('1: a field sees what the fields before it wrote', () => {
+    const fields = [
+      field('split_message', 'record.message.split()', {
+        dataType: 'string',
+        isList: true,
+        ordering: 1,
+      }),
+      field('message', "value + ' world'", { dataType: 'string' }),
+    ];
+    expect(annotated('{"message": "hello"}', fields)).toBe(
+      "{'message': 'hello world', 'split_message': ['hello', 'world']}",
+    );
+  });
+
+  test('2: transient fields are dropped, ties run in the order of the list', () => {
+    const transient = { isTransient: true, ordering: 1 };
+    const header = { constant: valueOfJson('["CHROM","POS","ID","REF","ALT"]') };
+    const fields: AnnotationField[] = [
+      { ...field('header', null, { ...transient, isList: true }), expression: header },
+      field('row', 'dict(zip(record.header, value.split()))', { ...transient, dataType: 'object' }),
+      field('build', "'GRCh37'", transient),
+      field(
+        'variant',
+        "'-'.join([record.build, record.row['CHROM'], record.row['POS'], record.row['POS'], record.row['ALT']])",
+        { ordering: 2 },
+      ),
+      field('rsid', "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None", {
+        ordering: 2,
+      }),
+    ];
+    expect(annotated('{"row": "20 14370 rs6054257 G A"}', fields)).toBe(
+      "{'variant': 'GRCh37-20-14370-14370-A', 'rsid': 'rs6054257'}",
+    );
+  });
+
+  test('3: an error concerns one field', () => {
+    const fields = [
+      field('q', 'record.n / record.d', { dataType: 'double' }),
+      field('p', 'record.n * 2', { dataType: 'integer' }),
+    ];
+    const json = '{"n": 4, "d": 0}';
+    expect(annotated(json, fields)).toBe(
+      "{'n': 4, 'd': 0, 'q': None, 'p': 8, '_errors': {'q': 'division by zero'}}",
+    );
+    expect(annotated(json, fields, { includeErrors: false })).toBe(
+      "{'n': 4, 'd': 0, 'q': None, 'p': 8}",
+    );
+  });
+
+  test('4: a failing cast is an error', () => {
+    expect(annotated('{}', [field('x', "'abc'", { dataType: 'integer' })])).toBe(
+      `{'x': None, '_errors': {'x': "Invalid value for data type integer: 'abc'"}}`,
+    );
+  });
+
+  test('5: depends_on beats ordering, and a circle is an error', () => {
+    const a = field('a', 'record.b + 1', { dependsOn: ['b'] });
+    expect(annotated('{}', [a, field('b', '1', { ordering: 5 })])).toBe("{'a': 2, 'b': 1}");
+    expect(() => annotated('{}', [a, field('b', '1', { dependsOn: ['a'] })])).toThrow(
+      'Fields depend on each other in a circle: a → b → a',
+    );
+  });
+
+  test('6: an explosion comes before the fields', () => {
+    const fields = [field('lower', 'record.g.lower()')];
+    const preExpression = "explode(record, fields=['g'])";
+    expect(annotated('{"g": ["A", "B"], "i": 1}', fields, { preExpression })).toBe(
+      "{'g': 'A', 'i': 1, 'lower': 'a'} {'g': 'B', 'i': 1, 'lower': 'b'}",
+    );
+  });
+
+  test('7: a left join', () => {
+    const rows = valueOfJson('[{"gene": "TP53", "age": 54}, {"gene": "TP53", "age": 61}]');
+    const none = valueOfJson('[]');
+    const functions = new Map<string, HostFunction>([
+      [
+        'dataset_query',
+        (runtime, args) => (reprOf(runtime, args[4]!).includes('TP53') ? rows : none),
+      ],
+    ]);
+    const fields = [
+      field(
+        'j',
+        `dataset_query('D', fields=['gene','age'], filters=[["gene", get(record, "gene")]], limit=100000) if get(record, "gene") else {}`,
+        { isTransient: true, isList: true },
+      ),
+      field('b_age', '[get(item, "age") for item in get(record, "j")]', {
+        isList: true,
+        dependsOn: ['j'],
+      }),
+    ];
+    const postExpression = "explode(record, fields=['b_age'])";
+    const join = (json: string) => annotated(json, fields, { postExpression }, functions);
+    expect(join('{"gene": "TP53"}')).toBe(
+      "{'gene': 'TP53', 'b_age': 54} {'gene': 'TP53', 'b_age': 61}",
+    );
+    expect(join('{"gene": "KRAS"}')).toBe("{'gene': 'KRAS', 'b_age': None}");
+  });
+
+  test('8: a declared field that is missing is None', () => {
+    const fields = [field('x', null, { dataType: 'string' }), field('y', "record.x or 'none'")];
+    expect(annotated('{}', fields)).toBe("{'x': None, 'y': 'none'}");
+  });
+});
+
+test('a record passes unchanged where the expression before the fields fails', () => {
+  const text = annotated('{"a": 1}', [field('b', '2')], { preExpression: '5' });
+  expect(text).toContain("'a': 1, 'b': 2, '_errors': {'pre_annotation_expression': ");
+  expect(annotated('{"a": 1}', [], { preExpression: 'None' })).toBe('');
+});
+
+test('fields of the schema are None for expressions and are not added', () => {
+  expect(annotated('{}', [field('y', 'record.z is None')], { schemaFields: ['z'] })).toBe(
+    "{'y': True}",
+  );
+});
+
+test('a syntax error names the field and the position', () => {
+  expect(() => new Annotation({ fields: [field('x', '1 +\n  ]')], includeErrors: true })).toThrow(
+    'x: Syntax error: invalid syntax (line 2, column 3)',
+  );
+});
+
+test('the input is not changed', () => {
+  const record = recordOf('{"xs": [1]}');
+  new Annotation({ fields: [field('y', 'record.xs.append(2)')], includeErrors: true }).annotate(
+    record,
+  );
+  const { runtime } = compileExpression('1');
+  expect(reprOf(runtime, record)).toBe("{'xs': [1]}");
+  expect(stringRepr(runtime, 'a')).toBe("'a'");
+});
+
+test.each([
+  ["record.a + record['b']", ['a', 'b']],
+  ["get(record, 'c.d', 0)", ['c']],
+  ["[x for x in record.xs if x > get(record, 'n')]", ['n', 'xs']],
+  ['get(record, record.k)', 'all'],
+  ['record.items()', 'all'],
+  ['len(record)', 'all'],
+  ['record[record.k]', 'all'],
+  ['1', []],
+])('%s reads %j', (text, expected) => {
+  const { fieldsRead } = compileExpression(text);
+  expect(fieldsRead === 'all' ? 'all' : [...fieldsRead].sort()).toEqual(expected);
+});
+
+test('an expression is evaluated from the fields that it reads', () => {
+  const expression = compileExpression("record.a * 2 + get(record, 'b.0', 5)");
+  expect(expression.fieldsRead).toEqual(expect.arrayContaining(['a', 'b']));
+  const at = (name: string) => expression.fieldsRead.indexOf(name);
+  const values = (a: number, b: undefined | ReturnType<typeof valueOfJson>) => {
+    const row: (number | ReturnType<typeof valueOfJson> | undefined)[] = [];
+    row[at('a')] = a;
+    row[at('b')] = b;
+    return row;
+  };
+  expect(expression.evaluateFields(values(1, undefined))).toBe(7);
+  expect(expression.evaluateFields(values(1, valueOfJson('[3]')))).toBe(5);
+});
+
+test('unknown names are reported with the name that was likely meant', () => {
+  expect(compileExpression("recrod.a + lenn('a') + x").unknownNames).toMatchObject([
+    { name: 'recrod', suggestion: 'record', line: 1, column: 1 },
+    { name: 'lenn', suggestion: 'len' },
+    { name: 'x', suggestion: undefined },
+  ]);
+});
+
+test('a function of the host may evaluate the expression that calls it', () => {
+  const expression = compileExpression('record.n + (0 if record.n == 0 else annotate(record, 1))');
+  const functions = new Map<string, HostFunction>();
+  const host = { functions };
+  functions.set('annotate', () => expression.evaluate(recordOf('{"n": 0}'), [], host));
+  expect(expression.evaluate(recordOf('{"n": 5}'), [], host)).toBe(5);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { evaluated } from './evaluated.js';
+
+const cases = readFileSync('test/engine/expression/attacks.txt', 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => line.split('\t') as [string, string]);
+
+describe('a hostile expression is an error that names its reason', () => {
+  test.each(cases)('%s', (expression, reason) => {
+    const result = evaluated(expression, '{"a": 1}');
+    expect(result).toMatch(/^! /);
+    expect(result).toContain(reason);
+  });
+
+  test.each([
+    ['brackets', `${'('.repeat(5000)}1${')'.repeat(5000)}`],
+    ['lists', '['.repeat(5000)],
+    ['signs', `${'-'.repeat(5000)}1`],
+    ['negations', `${'not '.repeat(5000)}1`],
+    ['lambdas', `${'lambda: '.repeat(5000)}1`],
+    ['conditionals', `${'1 if 1 else '.repeat(5000)}1`],
+    ['powers', `${'2 ** '.repeat(5000)}1`],
+    ['sums', `${'1 + '.repeat(5000)}1`],
+    ['attributes', `record${'.a'.repeat(5000)}`],
+    ['targets', `[1 for ${'('.repeat(5000)}a`],
+    ['f-strings', `f'{${'('.repeat(5000)}1${')'.repeat(5000)}}'`],
+  ])('deep nesting of %s', (_name, expression) => {
+    expect(evaluated(expression)).toBe(
+      '! LimitError: Expression limit exceeded: nesting of more than 200 levels',
+    );
+  });
+
+  test('a source of more than 100,000 characters', () => {
+    expect(evaluated(`'${'a'.repeat(100_000)}'`)).toContain(
+      'a source of more than 100000 characters',
+    );
+  });
+
+  test('as much nesting as is allowed, in as many calls', () => {
+    const deep = `${'-('.repeat(90)}f(f)${')'.repeat(90)}`;
+    expect(evaluated(`(lambda f: f(f))(lambda f: ${deep})`)).toMatch(/^! LimitError/);
+  });
+});
+
+test('the time is limited by the clock that is given, without the time of functions of the host', () => {
+  let now = 0;
+  const clock = () => (now += 300);
+  const expression = 'sum(1 for i in range(1000000))';
+  expect(evaluated(expression, '{}', { clock })).toBe(
+    '! LimitError: Expression limit exceeded: more than 2 s',
+  );
+  const still = { clock: () => 0 };
+  expect(evaluated(expression, '{}', still)).toBe('1000000');
+});
+
+test('the number of calls of dataset functions is limited', () => {
+  const functions = new Map([['dataset_count', () => 3]]);
+  expect(evaluated('dataset_count("a")', '{}', {}, { functions })).toBe('3');
+  expect(evaluated('[dataset_count("a") for i in range(101)]', '{}', {}, { functions })).toContain(
+    'more than 100 dataset calls',
+  );
+});
+
+describe('a regular expression takes time in proportion to pattern and text', () => {
+  test.each([
+    ['(a+)+$', 20_000],
+    ['(a|a)*b', 20_000],
+    ['(a|aa)+$', 20_000],
+    ['(.*)(.*)(.*)(.*)(.*)x', 5000],
+    ['(?:a?){50}a{50}b', 2000],
+    ['^(([a-z])+.)+[A-Z]([a-z])+$', 20_000],
+  ])('%s', (pattern, length) => {
+    const text = 'a'.repeat(length);
+    expect(
+      evaluated(`search(${JSON.stringify(pattern)}, record.s)`, JSON.stringify({ s: `${text}!` })),
+    ).toBe('False');
+  });
+});

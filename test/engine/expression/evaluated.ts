@@ -1,0 +1,54 @@
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import { plainValue } from '../../../engine/expression/annotate/plain.js';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import type { ExpressionOptions } from '../../../engine/expression/expression.js';
+import {
+  ExpressionError,
+  ExpressionSyntaxError,
+} from '../../../engine/expression/values/errors.js';
+import { reprOf } from '../../../engine/expression/values/repr.js';
+import { DictView, PyDict, PyIterator } from '../../../engine/expression/values/values.js';
+import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
+
+/** A record from its JSON. */
+export function recordOf(json: string): PyDict {
+  const record = valueOfJson(json);
+  if (!(record instanceof PyDict)) throw new TypeError(`${json} is no record`);
+  record.isRecord = true;
+  return record;
+}
+
+/** The repr of an expression's value, or `!`, the class and the text of its error. */
+export function evaluated(
+  text: string,
+  json = '{}',
+  options: ExpressionOptions = {},
+  host: ExpressionHost = {},
+): string {
+  try {
+    const expression = compileExpression(text, options);
+    const value = expression.evaluate(recordOf(json), [], host);
+    return reprOf(expression.runtime, value);
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+/** As `evaluated`, with iterators and views as the lists that they become in results. */
+export function evaluatedPlain(text: string, json: string): string {
+  try {
+    const expression = compileExpression(text);
+    const value: PyValue = expression.evaluate(recordOf(json));
+    const isLazy = value instanceof DictView || value instanceof PyIterator;
+    const { runtime } = expression;
+    return reprOf(runtime, isLazy ? plainValue(runtime, value) : value);
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+function errorText(error: unknown): string {
+  if (error instanceof ExpressionSyntaxError) return `! SyntaxError: ${error.reason}`;
+  if (error instanceof ExpressionError) return `! ${error.exception}: ${error.message}`;
+  throw error;
+}

@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { libraryFunctions } from '../../../engine/expression/library/library.js';
+import { evaluated } from './evaluated.js';
+
+const host = {
+  now: Date.UTC(2026, 0, 3, 3, 4, 5),
+  user: () => ({ name: 'Ada', email: 'ada@example.org' }),
+};
+
+const cases = readFileSync('test/engine/expression/regex-cases.txt', 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => line.split('\t') as [string, string]);
+
+test.each(cases)('%s', (expression, expected) => {
+  expect(evaluated(expression, '{}', {}, host)).toBe(expected);
+});
+
+test('each function has a signature, a text and an example that can be compiled', () => {
+  for (const { name, signature, text, example } of libraryFunctions.values()) {
+    expect(signature.startsWith(`${name}(`)).toBe(true);
+    expect(text).toMatch(/\.$/);
+    expect(compileExpression(example).unknownNames).toEqual([]);
+  }
+  expect(libraryFunctions.size).toBe(35);
+});
