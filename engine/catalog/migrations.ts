@@ -6,6 +6,7 @@ import {
   commitCountSchema,
   declaredFieldSchema,
   deletedCommitSchema,
+  datasetMigrationSchema,
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { version: 8, name: 'counts of commits, versions of exports', statements: commitCountSchema },
   { version: 9, name: 'deleted commits', statements: deletedCommitSchema },
   { version: 10, name: 'archives of datasets', statements: archiveSchema },
+  { version: 11, name: 'migrations of datasets', statements: datasetMigrationSchema },
 ];
 
 /**

@@ -4,6 +4,7 @@ import { snapshotJob } from './archive/snapshot.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
+import { migrationJob } from './migration/migration.js';
 import { tableJob } from './table/table.js';
 import { verifyJob } from './verify/verify.js';
 
@@ -11,6 +12,7 @@ import { verifyJob } from './verify/verify.js';
 export const jobs = [
   importJob,
   exportJob,
+  migrationJob,
   snapshotJob,
   restoreJob,
   mergeJob,

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -16,6 +15,7 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import {
   requireAvailable,
+  requireDatasetNamed,
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
@@ -30,7 +30,7 @@ export async function createImport(
   caller: Caller,
   form: Form,
 ): Promise<ImportRow> {
-  const dataset = await datasetOf(context, caller, form);
+  const dataset = await requireDatasetNamed(context.catalog, caller, form, 'dataset_id', 'write');
   const source = await sourceOf(context, caller, form);
   const options = importResource.readCreate(form);
   if (source) checkReaders(form, source, options);
@@ -61,7 +61,7 @@ export async function createImport(
 }
 
 /** Checks what `validation_params` say about records with errors: those of the import, and those that a file of a manifest overrides. */
-function checkRejection(
+export function checkRejection(
   form: Form,
   general: JsonObject | null,
   files: readonly ManifestFile[],
@@ -117,26 +117,6 @@ async function importRecords(
 
 function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
-}
-
-/** The dataset to write. A missing dataset and one that the caller cannot see have the same message (contract 10.2). */
-async function datasetOf(
-  context: AppContext,
-  caller: Caller,
-  form: Form,
-): Promise<DatasetRow | undefined> {
-  const datasetId = form.raw('dataset_id');
-  if (datasetId === undefined) return form.fail('dataset_id', 'This field is required.');
-  const invalidDataset = (): undefined =>
-    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(datasetId).slice(0, 50))}.`);
-  const id = readId(datasetId);
-  if (id === undefined) return invalidDataset();
-  return requireResource(context.catalog, caller, 'dataset', id, 'write').catch(
-    (error: unknown) => {
-      if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
-      throw error;
-    },
-  );
 }
 
 /** Where the records come from: a file, the request or a manifest. */

@@ -1,19 +1,18 @@
-import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
+import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { DatasetChange, Snapshot } from '../../../engine/store/store.js';
+import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
+import { commitChange } from '../commit-change.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { Deletions } from './find-deleted.js';
 import type { ImportReport } from './import-report.js';
 import type { ImportResult } from './import-types.js';
-import { declarationsOf, markedColumns, newFields } from './known-columns.js';
+import { isRedeclared, markedColumns, newFields } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { importOf } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
@@ -88,49 +87,6 @@ async function publishDeletions(
     const change = { columns, add: [], remove: [], update, info: { publication }, base };
     return commitChange(task, publication, change, context);
   });
-}
-
-/** Commits a change to the log and then to the catalogue. */
-async function commitChange(
-  task: TaskRow,
-  publication: Publication,
-  change: DatasetChange,
-  context: PublishContext,
-): Promise<Published> {
-  const { catalog, store, data, attempt } = context;
-  const { datasetId } = publication;
-  const scratch = data.taskScratch(task.id, attempt);
-  const version = await store.commit(datasetId, change, scratch).then(
-    (after) => after.version,
-    (error: unknown) => {
-      if ((error as { code?: unknown }).code === 'conflict') return undefined;
-      throw error;
-    },
-  );
-  if (version === undefined) return 'run again'; // another process has committed meanwhile
-  // The commit is durable now: after a crash, reconciliation replays it from the log.
-  crashpoint('catalog.before-commit');
-  const published = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-  await published.catch(async (error: unknown) => {
-    // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
-    if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
-    throw error;
-  });
-  crashpoint('catalog.after-commit');
-  context.committed(datasetId);
-  return 'published';
-}
-
-/** Whether a field that gets its first data was declared after the import had begun to read. */
-function isRedeclared({ columns, declared }: ImportResult, fields: readonly FieldRow[]): boolean {
-  const names = new Set(fieldsOfColumns(columns).map(({ name }) => name));
-  return declarationsOf(fields).some(
-    ({ name, dataType, isList }) =>
-      names.has(name) &&
-      !declared.some(
-        (one) => one.name === name && one.dataType === dataType && one.isList === isList,
-      ),
-  );
 }
 
 /** Stores how many records each uploaded file of an import has. */
