@@ -90,6 +90,7 @@ const shapes = Array.from({ length: 300 }, (_, i) => ({
   n: i % 7 === 0 ? null : (i * 37) % 101,
   name: ['b', 'a', 'c'][i % 3],
   score: i / 8,
+  ...(i % 5 > 0 && { flag: i % 3 === 0 }),
   tags: i % 4 === 0 ? [] : [`t${i % 5}`, 'x'],
   ...(i % 2 === 0 && { place: { start: i, names: ['p', `q${i}`] } }),
   calls: i % 6 === 0 ? null : [{ id: i, gt: [0, i % 2] }, { depth: i / 3 }],
