@@ -24,7 +24,9 @@ export function takeRows(data: Data, positions: Int32Array): Data {
     for (let i = 0; i < positions.length; i++) {
       const at = positions[i]!;
       const [from, to] = [offsets[at]!, offsets[at + 1]!];
-      if (to > from) taken.set(bytes.subarray(from, to), valueOffsets[i]!);
+      // A view for each short text would take longer than copying it.
+      if (to - from > 64) taken.set(bytes.subarray(from, to), valueOffsets[i]!);
+      else for (let k = from, end = valueOffsets[i]!; k < to; k++) taken[end++] = bytes[k]!;
     }
     return makeData({ ...base, valueOffsets, data: taken } as never);
   }

@@ -1,20 +1,30 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import type { Column } from '../../../engine/core/types.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
-import { segmentFiles } from '../../../engine/store/store.js';
+import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import { givenId } from '../../../scheduler/jobs/import/find-deleted.js';
 import type { ChunkRows } from '../../../scheduler/jobs/migration/chunk-rows.js';
 import { migrateChunk } from '../../../scheduler/jobs/migration/migrate-chunk.js';
 import { Lake } from '../lake.js';
 
 let lake: Lake;
+/** Four records. */
+let snapshot: Snapshot;
 
-beforeEach(async () => {
+beforeAll(async () => {
   lake = await Lake.make();
+  const datasetId = await lake.dataset();
+  const scheduler = await lake.schedule({ report: () => undefined });
+  const records = [10, 11, 12, 13].map((n) => `{"n":${n}}`).join('\n');
+  const task = await lake.inline(datasetId, records);
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  await scheduler.close();
+  snapshot = await lake.store.snapshot(datasetId);
 });
-afterEach(() => lake.remove());
+afterAll(() => lake.remove());
 
 const none = new Int32Array(0);
 
@@ -23,15 +33,6 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
   ['of some rows', { rows: Int32Array.of(1, 3) }, [1, 3]],
   ['in an order', { rows: 'all', order: Int32Array.of(0, 2, 0, 0, 0, 3) }, [2, 0, 3]],
 ])('the ids of the source %s stand beside the new ones', async (_, { rows, order }, wanted) => {
-  const datasetId = await lake.dataset();
-  const scheduler = await lake.schedule({ report: () => undefined });
-  const records = [10, 11, 12, 13].map((n) => `{"n":${n}}`).join('\n');
-  const task = await lake.inline(datasetId, records);
-  scheduler.wake();
-  await scheduler.wait(task.id);
-  await scheduler.close();
-
-  const snapshot = await lake.store.snapshot(datasetId);
   const [segment] = snapshot.segments;
   const { path } = segmentFiles(snapshot)[0]!;
   const [n] = snapshot.columns;
