@@ -63,8 +63,8 @@ export function withoutRows(
   });
   const own = {
     slots: kept,
-    definition: keptDefinition.subarray(0, kept),
-    repetition: keptRepetition?.subarray(0, kept),
+    definition: prefix(keptDefinition, kept),
+    repetition: keptRepetition && prefix(keptRepetition, kept),
     values,
   };
   return { part: own, values: dropped, stringBytes };
@@ -113,7 +113,7 @@ function selectedWords(from: Int32Array, stays: Uint8Array, words: 1 | 2): Int32
     kept[count++] = from[words * i]!;
     if (words === 2) kept[count++] = from[2 * i + 1]!;
   }
-  return kept.subarray(0, count);
+  return prefix(kept, count);
 }
 
 function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array): DecodedValues {
@@ -132,7 +132,13 @@ function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array
   }
   return {
     kind: 'strings',
-    bytes: bytes.subarray(0, end),
-    offsets: offsets.subarray(0, count + 1),
+    bytes: prefix(bytes, end),
+    offsets: prefix(offsets, count + 1),
   };
+}
+
+/** The first elements. Few of them are copied, so that they do not keep the memory of all: parts of many files may be collected. */
+function prefix<T extends Uint8Array | Uint16Array | Int32Array>(array: T, length: number): T {
+  const isMost = length > array.length / 2;
+  return (isMost ? array.subarray(0, length) : array.slice(0, length)) as T;
 }
