@@ -7,6 +7,7 @@ import { AppError, invalid } from '../../engine/core/errors.js';
 import { archivedProblem } from '../../scheduler/jobs/visible-data.js';
 import type { ResourceKind } from './access.js';
 import type { AppContext } from './app-context.js';
+import { readId, type Form } from './form.js';
 import type { Caller } from './request.js';
 
 /** The row of an id in a path or a body. Throws 404 if the caller may not read it, 403 without that permission. */
@@ -18,6 +19,29 @@ export function requireResource<K extends ResourceKind>(
   level: Permission,
 ): Promise<Kinds[K]> {
   return requireOn(tables, caller, kind, id, level);
+}
+
+/**
+ * The dataset that a key of a request names. A missing dataset and one that the caller cannot see have the same message (contract 10.2);
+ * throws 403 without the permission.
+ */
+export async function requireDatasetNamed(
+  tables: Tables,
+  caller: Caller,
+  form: Form,
+  key: string,
+  level: Permission,
+): Promise<DatasetRow | undefined> {
+  const given = form.raw(key);
+  if (given === undefined) return form.fail(key, 'This field is required.');
+  const invalidDataset = (): undefined =>
+    form.fail(key, `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
+  const id = readId(given);
+  if (id === undefined) return invalidDataset();
+  return requireResource(tables, caller, 'dataset', id, level).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
+    throw error;
+  });
 }
 
 /** The vault in which something is created. */

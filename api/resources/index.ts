@@ -46,6 +46,8 @@ import {
 } from './global-beacons/global-beacons.controller.js';
 import { importChange, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
+import { migrationResource } from './migrations/migration.js';
+import { MigrationsController } from './migrations/migrations.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
 import {
@@ -70,6 +72,7 @@ import {
   commitOperations,
   exportOperations,
   importOperations,
+  migrationOperations,
   taskOperations,
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
@@ -116,6 +119,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
+  { controller: MigrationsController, operations: [migrationOperations], declarations: [migrationResource] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
   { controller: SnapshotsController, operations: [snapshotOperations], declarations: [snapshotTask] },
   { controller: RestoresController, operations: [restoreOperations], declarations: [restoreTask] },

@@ -5,6 +5,7 @@ import type { BeaconSetRow } from './beacon-sets.js';
 import type { BeaconRow } from './beacons.js';
 import type { Tables } from './catalog.js';
 import type { CommitRow } from './commits.js';
+import type { DatasetMigrationRow } from './dataset-migrations.js';
 import type { DatasetRow } from './datasets.js';
 import type { ExportRow } from './exports.js';
 import type { FieldRow } from './fields.js';
@@ -33,6 +34,7 @@ export interface Kinds {
   readonly field: FieldRow;
   readonly import: ImportRow;
   readonly export: ExportRow;
+  readonly migration: DatasetMigrationRow;
   readonly commit: CommitRow;
   readonly snapshot: ArchiveRow;
   readonly restore: ArchiveRow;
@@ -184,6 +186,10 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
     const row = await tables.exports.get(id);
     const found = await inDataset(tables, row?.datasetId, row);
     return found && { ...found, exportedBy: found.row.userId };
+  },
+  migration: async (tables, id) => {
+    const row = await tables.datasetMigrations.get(id);
+    return inDataset(tables, row?.datasetId, row);
   },
   commit: async (tables, id) => {
     const row = await tables.commits.get(id);

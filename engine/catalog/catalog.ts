@@ -8,6 +8,7 @@ import { archiveTable, type ArchiveTable } from './archives.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
 import { beaconTable, type BeaconRow } from './beacons.js';
 import { commitTable, type CommitTable } from './commits.js';
+import { datasetMigrationTable, type DatasetMigrationTable } from './dataset-migrations.js';
 import {
   SqliteDatabase,
   acquireInstanceLock,
@@ -45,6 +46,7 @@ export interface Tables {
   readonly fields: FieldTable;
   readonly imports: ImportTable;
   readonly exports: ExportTable;
+  readonly datasetMigrations: DatasetMigrationTable;
   readonly commits: CommitTable;
   readonly snapshots: ArchiveTable;
   readonly restores: ArchiveTable;
@@ -155,6 +157,7 @@ function tablesOf(db: Database): Tables {
     fields: fieldTable(db),
     imports: importTable(db),
     exports: exportTable(db),
+    datasetMigrations: datasetMigrationTable(db),
     commits: commitTable(db),
     snapshots: archiveTable(db, 'snapshot'),
     restores: archiveTable(db, 'restore'),

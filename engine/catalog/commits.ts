@@ -10,7 +10,8 @@ export interface CommitRow extends JobRow {
   readonly title: string;
   readonly description: string | null;
   readonly mode: CommitMode | 'rollback';
-  readonly parentJobModel: string; // 'datasets.DatasetImport'
+  readonly parentJobModel:
+    'datasets.DatasetImport' | 'datasets.DatasetMigration' | 'datasets.DatasetCommit';
   readonly parentJobId: number;
   readonly recordsTotal: number; // of the dataset after it
   readonly recordsModified: number;
@@ -60,6 +61,8 @@ export interface CommitTable {
   list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
+  /** The commits of one migration, oldest first. */
+  ofMigration(migrationId: number): Promise<readonly CommitRow[]>;
   /** The rollback of a commit; undefined if it has none. */
   rollbackOf(id: number): Promise<CommitRow | undefined>;
   /** The commit of a dataset that made this version of its log; undefined if it was deleted or a merge made the version. */
@@ -78,17 +81,19 @@ export interface CommitTable {
 
 /** Statements over commits. */
 export function commitTable(db: Database): CommitTable {
+  const ofJob = async (model: CommitRow['parentJobModel'], id: number) => {
+    const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
+      WHERE parent_job_model = ${model} AND parent_job_id = ${id} ORDER BY id`);
+    return rows.map((row) => commits.parse(row));
+  };
   return {
     get: async (id) => {
       const row = await db.get(sql`SELECT ${commits.columns} FROM commits WHERE id = ${id}`);
       return row && commits.parse(row);
     },
     list: (filter, page) => listJobs(db, commits, filter, page),
-    ofImport: async (importId) => {
-      const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
-        WHERE parent_job_model = 'datasets.DatasetImport' AND parent_job_id = ${importId} ORDER BY id`);
-      return rows.map((row) => commits.parse(row));
-    },
+    ofImport: (id) => ofJob('datasets.DatasetImport', id),
+    ofMigration: (id) => ofJob('datasets.DatasetMigration', id),
     rollbackOf: async (id) => {
       const row = await db.get(sql`SELECT ${commits.columns} FROM commits
         WHERE parent_job_model = 'datasets.DatasetCommit' AND parent_job_id = ${id} AND status = 'completed'`);

@@ -1,5 +1,7 @@
 import type { Database } from './database.js';
-import { sql, type Sql } from './sql.js';
+import { jobs } from './jobs.js';
+import { isOneOf, sql, type Sql } from './sql.js';
+import { activeStatuses } from './task-row.js';
 
 /** What a deletion removes, so that the files can be deleted and the running tasks stopped after the transaction. */
 export interface Deletion {
@@ -36,6 +38,7 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   const tasks = await db.all(sql`SELECT tasks.id FROM tasks
     WHERE tasks.status IN ('pending', 'queued', 'running')
       AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
+  await cancelMigrationsOf(db, datasets);
   await db.run(
     sql`INSERT INTO dropped_datasets (id, dropped_at) SELECT dropped.id, ${Date.now()}
         FROM (${datasets}) AS dropped`,
@@ -55,4 +58,21 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
     imports: imports.map((row) => row['id'] as number),
     activeTaskIds: tasks.map((row) => row['id'] as number),
   };
+}
+
+/** Cancels the open migrations from these datasets: their tasks go with the source, and they stay. */
+async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
+  const { migration } = jobs;
+  const rows = await db.all(sql`SELECT ${migration.columns} FROM dataset_migrations
+    WHERE source_id IN (${datasets}) AND ${isOneOf(sql`status`, activeStatuses)}`);
+  const now = Date.now();
+  for (const { id, status, timestamps } of rows.map((row) => migration.parse(row))) {
+    const change = migration.update(id, {
+      status: 'canceled',
+      errorMessage: 'The source dataset was deleted.',
+      timestamps: [...timestamps, [status, 'canceled', now]],
+      updatedAt: now,
+    });
+    await db.run(change!);
+  }
 }

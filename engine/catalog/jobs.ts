@@ -6,7 +6,7 @@ import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
 import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
-/** The properties that imports, exports and commits share. */
+/** The properties that imports, exports, migrations and commits share. */
 export interface JobRow {
   readonly id: number;
   readonly taskId: number | null;
@@ -41,6 +41,7 @@ export const jobs: Readonly<Record<JobResourceKind, TableCodec<JobRow, object>>>
   import: table<JobRow>('imports', jobColumns, {}),
   export: table<JobRow>('exports', jobColumns, {}),
   commit: table<JobRow>('commits', jobColumns, {}),
+  migration: table<JobRow>('datasetMigrations', jobColumns, {}),
   snapshot: table<JobRow>('snapshots', jobColumns, {}),
   restore: table<JobRow>('restores', jobColumns, {}),
 });
@@ -54,15 +55,16 @@ export interface JobFilter extends AccessFilter {
   readonly userIds?: readonly number[];
 }
 
-/** The jobs on datasets that the user may read, newest first. */
+/** The jobs on datasets that the user may read, newest first; `more` restricts them further. */
 export async function listJobs<R>(
   db: Database,
   codec: TableCodec<R, object>,
   filter: JobFilter,
   page: Page,
+  more: readonly Sql[] = [],
 ): Promise<Listed<R>> {
   const jobs = codec.name;
-  const clauses: Sql[] = [mayAccess(filter.viewer)];
+  const clauses: Sql[] = [mayAccess(filter.viewer), ...more];
   if (filter.ids) clauses.push(isOneOf(sql`${jobs}.id`, filter.ids));
   if (filter.datasetId !== undefined) clauses.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
   if (filter.vaultId !== undefined) clauses.push(sql`objects.vault_id = ${filter.vaultId}`);

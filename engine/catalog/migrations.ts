@@ -6,6 +6,7 @@ import {
   commitCountSchema,
   declaredFieldSchema,
   deletedCommitSchema,
+  datasetMigrationSchema,
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'deleted commits', statements: deletedCommitSchema },
   { version: 10, name: 'archives of datasets', statements: archiveSchema },
   { version: 11, name: 'keys of imports', statements: importKeySchema },
+  { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
 ];
 
 /**

@@ -2,6 +2,7 @@ import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-fie
 import { notFound } from '../core/errors.js';
 import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
 import { commits, commitTable, type CommitRow } from './commits.js';
+import { datasetMigrationTable } from './dataset-migrations.js';
 import type { Database } from './database.js';
 import { datasets, datasetTable } from './datasets.js';
 import { fieldTable, type FieldRow } from './fields.js';
@@ -17,12 +18,15 @@ import { userTable } from './users.js';
 /** Everything that publishing a commit changes in the catalogue. The log entry contains it too, so that a restart can replay it. */
 export interface Publication {
   readonly datasetId: number;
+  /** The import that made the commit; 0 if something else did. */
   readonly importId: number;
+  /** The migration that made it, and the number of records that its query found. */
+  readonly migration?: { readonly id: number; readonly documents: number };
   readonly taskId: number;
   readonly commitId: number;
   readonly logVersion: number;
   readonly mode: CommitRow['mode'];
-  /** On a rollback: the commit that it takes back, and who asked for it; `importId` and `taskId` are 0 then. */
+  /** On a rollback: the commit that it takes back, and who asked for it; `taskId` is 0 then. */
   readonly reverted?: { readonly commitId: number; readonly userId: number };
   readonly title: string;
   readonly recordsModified: number;
@@ -78,7 +82,7 @@ export async function publish(db: Database, publication: Publication): Promise<v
     await tx.run(change!);
     await tx.run(sql`UPDATE objects SET documents_count = ${publication.recordsTotal},
       updated_at = ${publication.time} WHERE id = ${publication.datasetId}`);
-    await completeImport(tx, publication);
+    await completeJob(tx, publication);
   });
 }
 
@@ -176,7 +180,7 @@ async function publishCommit(
 ): Promise<void> {
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
-  const { reverted } = publication;
+  const { reverted, migration } = publication;
   const userId =
     reverted?.userId ??
     importTask?.userId ??
@@ -211,8 +215,12 @@ async function publishCommit(
     title,
     description: job?.description ?? null,
     mode: publication.mode,
-    parentJobModel: reverted ? 'datasets.DatasetCommit' : 'datasets.DatasetImport',
-    parentJobId: reverted?.commitId ?? publication.importId,
+    parentJobModel: reverted
+      ? 'datasets.DatasetCommit'
+      : migration
+        ? 'datasets.DatasetMigration'
+        : 'datasets.DatasetImport',
+    parentJobId: reverted?.commitId ?? migration?.id ?? publication.importId,
     recordsTotal: publication.recordsTotal,
     recordsModified: publication.recordsModified,
     recordsAdded: publication.changes?.added ?? publication.recordsModified,
@@ -238,10 +246,11 @@ const verbs: Readonly<Record<Publication['mode'], string>> = {
   rollback: 'Roll back',
 };
 
-async function completeImport(tx: Database, publication: Publication): Promise<void> {
+async function completeJob(tx: Database, publication: Publication): Promise<void> {
   if (publication.reverted) return;
-  const { genomeBuild, time } = publication;
-  if (genomeBuild !== null) {
+  const { genomeBuild, migration, time } = publication;
+  if (migration) await datasetMigrationTable(tx).countDocuments(migration.id, migration.documents);
+  else if (genomeBuild !== null) {
     await tx.run(imports.update(publication.importId, { genomeBuild })!);
   }
   const task = await taskTable(tx).get(publication.taskId);

@@ -351,3 +351,25 @@ export const archiveSchema: readonly string[] = [
   `CREATE TABLE restores (${archiveColumns})`,
   `CREATE INDEX restores_dataset ON restores (dataset_id, id)`,
 ];
+
+/** Adds migrations of datasets. They stay, without their tasks, when their source is deleted. */
+export const datasetMigrationSchema: readonly string[] = [
+  `CREATE TABLE dataset_migrations (${jobColumns},
+    source_id BIGINT NOT NULL,
+    source_params TEXT NOT NULL,
+    as_of TEXT,
+    target_fields TEXT NOT NULL,
+    commit_mode TEXT NOT NULL,
+    id_fields TEXT,
+    include_errors SMALLINT NOT NULL,
+    entity_params TEXT,
+    validation_params TEXT,
+    annotator_params TEXT,
+    priority INTEGER NOT NULL,
+    commit_id BIGINT NOT NULL UNIQUE,
+    is_dry_run SMALLINT NOT NULL,
+    documents_count BIGINT)`,
+  `CREATE INDEX dataset_migrations_dataset ON dataset_migrations (dataset_id, id)`,
+  `CREATE INDEX dataset_migrations_source ON dataset_migrations (source_id, id)`,
+  `CREATE INDEX dataset_migrations_task ON dataset_migrations (task_id)`,
+];

@@ -63,8 +63,8 @@ export function withoutRows(
   });
   const own = {
     slots: kept,
-    definition: keptDefinition.subarray(0, kept),
-    repetition: keptRepetition?.subarray(0, kept),
+    definition: prefix(keptDefinition, kept),
+    repetition: keptRepetition && prefix(keptRepetition, kept),
     values,
   };
   return { part: own, values: dropped, stringBytes };
@@ -92,17 +92,28 @@ function lengthOf(offsets: Int32Array): number {
 }
 
 function selected(values: DecodedValues, stays: Uint8Array): DecodedValues {
-  const isKept = (_: number, i: number): boolean => stays[i] === 1;
   switch (values.kind) {
     case 'booleans':
-      return { kind: 'booleans', booleans: values.booleans.filter(isKept) };
+      return { kind: 'booleans', booleans: values.booleans.filter((_, i) => stays[i] === 1) };
     case 'int32s':
-      return { kind: 'int32s', int32s: values.int32s.filter(isKept) };
+      return { kind: 'int32s', int32s: selectedWords(values.int32s, stays, 1) };
     case 'int64s':
-      return { kind: 'int64s', int32s: values.int32s.filter((_, i) => stays[i >> 1] === 1) };
+      return { kind: 'int64s', int32s: selectedWords(values.int32s, stays, 2) };
     case 'strings':
       return selectedStrings(values.bytes, values.offsets, stays);
   }
+}
+
+/** The values, of one or two 32-bit words each, that stay. */
+function selectedWords(from: Int32Array, stays: Uint8Array, words: 1 | 2): Int32Array {
+  const kept = new Int32Array(from.length);
+  let count = 0;
+  for (let i = 0; i < stays.length; i++) {
+    if (stays[i] === 0) continue;
+    kept[count++] = from[words * i]!;
+    if (words === 2) kept[count++] = from[2 * i + 1]!;
+  }
+  return prefix(kept, count);
 }
 
 function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array): DecodedValues {
@@ -111,13 +122,23 @@ function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array
   let [count, end] = [0, 0];
   for (let i = 0; i < stays.length; i++) {
     if (stays[i] === 0) continue;
-    bytes.set(from.subarray(starts[i]!, starts[i + 1]!), end);
-    end += starts[i + 1]! - starts[i]!;
+    const last = starts[i + 1]!;
+    // A view for each short text would take longer than copying it.
+    if (last - starts[i]! > 64) {
+      bytes.set(from.subarray(starts[i]!, last), end);
+      end += last - starts[i]!;
+    } else for (let at = starts[i]!; at < last; at++) bytes[end++] = from[at]!;
     offsets[++count] = end;
   }
   return {
     kind: 'strings',
-    bytes: bytes.subarray(0, end),
-    offsets: offsets.subarray(0, count + 1),
+    bytes: prefix(bytes, end),
+    offsets: prefix(offsets, count + 1),
   };
+}
+
+/** The first elements. Few of them are copied, so that they do not keep the memory of all: parts of many files may be collected. */
+function prefix<T extends Uint8Array | Uint16Array | Int32Array>(array: T, length: number): T {
+  const isMost = length > array.length / 2;
+  return (isMost ? array.subarray(0, length) : array.slice(0, length)) as T;
 }

@@ -5,6 +5,7 @@ import { checkpointJob } from './checkpoint/checkpoint.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
+import { migrationJob } from './migration/migration.js';
 import { tableJob } from './table/table.js';
 import { vacuumJob } from './vacuum/vacuum.js';
 import { verifyJob } from './verify/verify.js';
@@ -13,6 +14,7 @@ import { verifyJob } from './verify/verify.js';
 export const jobs = [
   importJob,
   exportJob,
+  migrationJob,
   snapshotJob,
   restoreJob,
   mergeJob,

@@ -6,6 +6,7 @@ import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-row
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
+import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
@@ -31,6 +32,7 @@ export interface VerifyOrder {
 export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
+  readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
   readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
   readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };

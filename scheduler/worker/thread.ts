@@ -12,6 +12,11 @@ import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { encodePart, type PartJob } from '../jobs/export/part.js';
+import {
+  migrateChunk,
+  type MigratedChunk,
+  type MigrationChunk,
+} from '../jobs/migration/migrate-chunk.js';
 import type { MergeOrder, VerifyOrder } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
@@ -20,6 +25,11 @@ const gzipLevel = 4;
 /** A chunk of a source becomes a segment in the task's scratch folder. */
 export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcomeOf(() => runChunk(job));
+}
+
+/** Rows of a dataset become a segment of another one in the task's scratch folder. */
+export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChunk>> {
+  return outcomeOf(() => migrateChunk(job));
 }
 
 /** Small segments become one. */

@@ -288,6 +288,14 @@ export async function makeArchiveTasks(owner: Client, vaultId: number): Promise<
   return { snapshot: done[0]!, restore: done[1]! };
 }
 
+/** A dry run of a migration of a dataset to itself, which has ended; returns its id. */
+export async function makeMigration(owner: Client, datasetId: number): Promise<number> {
+  const body = { source_id: datasetId, target_id: datasetId, dry_run: true };
+  const id = idOf(await owner.post('/v2/dataset_migrations', body));
+  await waitFor(owner, `/v2/dataset_migrations/${id}`);
+  return id;
+}
+
 /** Polls a job or a task until it has ended. */
 export async function waitFor(client: Client, path: string): Promise<Answer> {
   for (;;) {

@@ -258,6 +258,27 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     });
   });
 
+  test(`${nameOf(fault)} at any step of a migration`, async () => {
+    const dataset = async (name: string): Promise<number> =>
+      idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+    const [source_id, target_id] = [await dataset('migrated'), await dataset('target')];
+    const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
+    await ann.post('/v2/dataset_imports', { dataset_id: source_id, records });
+    let rows = 0;
+    const ends = await atEveryStep(fault, async (where) => {
+      const job = await ann.post('/v2/dataset_migrations', { source_id, target_id });
+      if (job.status !== 201) return expectRefused(where, job, fault);
+      const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(job)}`);
+      armFault(undefined);
+      if (json['status'] === 'completed') rows += 2;
+      else expect([where, json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
+      expect([where, await countOf(target_id)]).toEqual([where, rows]);
+      return json['status'] === 'completed' ? 'done' : 'failed';
+    });
+    if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
+    else expect(ends.failed).toBeGreaterThan(2);
+  });
+
   test(`${nameOf(fault)} at any step of an export with a target`, async () => {
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'exported' }));
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];

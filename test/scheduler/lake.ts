@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
+import type { NewDatasetMigration } from '../../engine/catalog/dataset-migrations.js';
 import type { NewExport } from '../../engine/catalog/exports.js';
 import type { NewImport } from '../../engine/catalog/imports.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
@@ -150,6 +151,15 @@ export class Lake {
       ...more,
     });
     return task;
+  }
+
+  async migrate(
+    sourceId: number,
+    targetId: number,
+    more: Partial<NewDatasetMigration> = {},
+  ): Promise<TaskRow> {
+    const job = { ...this.owner(), sourceId, targetId, ...more };
+    return (await this.catalog.datasetMigrations.create(job)).task;
   }
 
   task(id: number): Promise<TaskRow | undefined> {

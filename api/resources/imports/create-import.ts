@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -16,10 +15,11 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import {
   requireAvailable,
+  requireDatasetNamed,
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
-import { checkTargetFields } from './import-options.js';
+import { checkIdFields, checkTargetFields } from './import-options.js';
 
 /**
  * Checks the request for an import, reports all its errors at once, and queues the import. Returns the import: queued if it reads
@@ -30,18 +30,14 @@ export async function createImport(
   caller: Caller,
   form: Form,
 ): Promise<ImportRow> {
-  const dataset = await datasetOf(context, caller, form);
+  const dataset = await requireDatasetNamed(context.catalog, caller, form, 'dataset_id', 'write');
   const source = await sourceOf(context, caller, form);
   const options = importResource.readCreate(form);
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
-  if (options.idFields && (options.commitMode ?? 'append') === 'append')
-    form.fail(
-      'id_fields',
-      'Only with commit_mode overwrite, upsert or delete: append adds all records.',
-    );
+  checkIdFields(form, options);
   const taken = serverMetadataIn(form);
   if (taken.length > 0)
     form.fail('metadata', `The server sets ${taken.join(', ')}; choose other names.`);
@@ -66,7 +62,7 @@ export async function createImport(
 }
 
 /** Checks what `validation_params` say about records with errors: those of the import, and those that a file of a manifest overrides. */
-function checkRejection(
+export function checkRejection(
   form: Form,
   general: JsonObject | null,
   files: readonly ManifestFile[],
@@ -122,26 +118,6 @@ async function importRecords(
 
 function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
-}
-
-/** The dataset to write. A missing dataset and one that the caller cannot see have the same message (contract 10.2). */
-async function datasetOf(
-  context: AppContext,
-  caller: Caller,
-  form: Form,
-): Promise<DatasetRow | undefined> {
-  const datasetId = form.raw('dataset_id');
-  if (datasetId === undefined) return form.fail('dataset_id', 'This field is required.');
-  const invalidDataset = (): undefined =>
-    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(datasetId).slice(0, 50))}.`);
-  const id = readId(datasetId);
-  if (id === undefined) return invalidDataset();
-  return requireResource(context.catalog, caller, 'dataset', id, 'write').catch(
-    (error: unknown) => {
-      if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
-      throw error;
-    },
-  );
 }
 
 /** Where the records come from: a file, the request or a manifest. */

@@ -1,3 +1,4 @@
+import type { CommitMode } from '../../../engine/catalog/commits.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../../engine/core/build-names.js';
 import type { JsonObject } from '../../../engine/core/types.js';
@@ -25,6 +26,15 @@ export function readIdFields(form: Form, key: string): readonly string[] | null 
 }
 
 const maxIdFields = 16;
+
+/** Adds an error to the form for `id_fields` of records that are only added. */
+export function checkIdFields(
+  form: Form,
+  { commitMode, idFields }: { readonly commitMode?: CommitMode | undefined; readonly idFields?: readonly string[] | null | undefined }, // prettier-ignore
+): void {
+  if (idFields && (commitMode ?? 'append') === 'append')
+    form.fail('id_fields', 'Only with commit_mode overwrite, upsert or delete: append adds all records.'); // prettier-ignore
+}
 
 /** The fields to create, with the known keys only. */
 export function readTargetFields(form: Form, key: string): readonly JsonObject[] | undefined {

@@ -233,7 +233,7 @@ export const importChange = bodySchema(
 );
 
 /** A target field with all its keys (contract 10.1). */
-function targetFieldView(target: JsonObject): JsonObject {
+export function targetFieldView(target: JsonObject): JsonObject {
   return {
     name: target['name'] ?? null,
     title: target['title'] ?? target['name'] ?? null,

@@ -18,6 +18,7 @@ import {
   oneOf,
   reference,
   text,
+  type NamedSchema,
   type Property,
 } from '../../http/schema.js';
 
@@ -104,6 +105,25 @@ export const exportQuery = bodySchema('ExportQuery', 'The query of an export.', 
       'CSV and TSV: cells that a spreadsheet would take for formulas begin with a quote.',
   },
 });
+
+const migrationQueryKeys = bodySchema(
+  'MigrationQuery',
+  'The query of a migration. A key that it does not have is an error.',
+  {
+    ...exportKeys,
+    ...laterKeys,
+    limit: { type: nullable(integer), description: '1 or more; all records when absent.' },
+    facets: { type: anything, description: 'Not in migrations.' },
+    offset: { type: integer, description: 'Not in migrations.' },
+    explain: { type: boolean, description: 'Not in migrations.' },
+  },
+);
+
+/** The query of a migration. */
+export const migrationQuery: NamedSchema = {
+  ...migrationQueryKeys,
+  schema: { ...migrationQueryKeys.schema, additionalProperties: false },
+};
 
 /** The conditions of a beacon and of others that restrict a query. */
 export const conditions = bodySchema('Conditions', 'Conditions of a query.', {
@@ -304,6 +324,7 @@ export const recordSchemas = [
   diffAnswer,
   query,
   exportQuery,
+  migrationQuery,
   conditions,
   queryAnswer,
   lookup,

@@ -1,6 +1,8 @@
+import { permissionOn } from '../../../engine/catalog/access.js';
 import type { ArchiveRow } from '../../../engine/catalog/archives.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { JobResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
@@ -10,6 +12,7 @@ import { restoreTask, snapshotTask } from '../archives/archive-task.js';
 import { commit } from '../commits/commit.js';
 import { exportResource } from '../exports/export.js';
 import { importResource } from '../imports/import.js';
+import { migrationResource } from '../migrations/migration.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
 import { task, taskTypes } from './task.js';
@@ -26,6 +29,10 @@ export class JobPresenter {
       this.#view(await this.#presenter.tables.imports.get(id), (row) => this.ofImport(row)),
     export: async (id) =>
       this.#view(await this.#presenter.tables.exports.get(id), (row) => this.ofExport(row)),
+    migration: async (id) =>
+      this.#view(await this.#presenter.tables.datasetMigrations.get(id), (row) =>
+        this.ofMigration(row),
+      ),
     commit: async (id) =>
       this.#view(await this.#presenter.tables.commits.get(id), (row) => this.ofCommit(row)),
     snapshot: async (id) =>
@@ -51,6 +58,16 @@ export class JobPresenter {
     return exportResource.view(row, await this.#context(row));
   }
 
+  async ofMigration(row: DatasetMigrationRow): Promise<object> {
+    const commits = await this.#presenter.tables.commits.ofMigration(row.id);
+    const { dataset: source } = await this.#datasetOnce(row.sourceId);
+    return migrationResource.view(row, {
+      ...(await this.#context(row)),
+      commits: await this.each(commits, (one) => this.ofCommit(one)),
+      source: (await this.#mayRead(row.sourceId)) ? source : null,
+    });
+  }
+
   async ofCommit(row: CommitRow): Promise<object> {
     const { commits } = this.#presenter.tables;
     const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
@@ -68,11 +85,15 @@ export class JobPresenter {
 
   /** A task, with the resource that it runs if `isComplete`. */
   async ofTask(row: TaskRow, isComplete = false): Promise<object> {
+    const { targetObjectId, sourceObjectId } = row;
+    // Who may read the target of a migration may not be allowed to read its source.
+    const isHidden = targetObjectId !== null && !(await this.#mayRead(sourceObjectId));
+    const sourceId = isHidden ? null : sourceObjectId;
     return task.view(row, {
       targetObject: await this.#presenter.objectSummary(row.targetObjectId),
       targetVault: await this.#presenter.vaultSummaryOf(row.targetObjectId),
-      sourceObject: await this.#presenter.objectSummary(row.sourceObjectId),
-      sourceVault: await this.#presenter.vaultSummaryOf(row.sourceObjectId),
+      sourceObject: await this.#presenter.objectSummary(sourceId),
+      sourceVault: await this.#presenter.vaultSummaryOf(sourceId),
       user: await this.#presenter.user(row.userId),
       origin: this.#presenter.origin,
       ...(isComplete && { taskObject: await this.#job(row) }),
@@ -99,10 +120,22 @@ export class JobPresenter {
   }
 
   async #context(row: JobRow): Promise<JobContext> {
-    const found = this.#datasets.get(row.datasetId) ?? this.#dataset(row.datasetId);
-    this.#datasets.set(row.datasetId, found);
+    const found = await this.#datasetOnce(row.datasetId);
     const user = await this.#presenter.user(row.userId);
-    return { ...(await found), user, origin: this.#presenter.origin };
+    return { ...found, user, origin: this.#presenter.origin };
+  }
+
+  /** Whether the caller may read an object that exists. */
+  async #mayRead(objectId: number | null): Promise<boolean> {
+    const { tables, caller } = this.#presenter;
+    const object = objectId === null ? undefined : await tables.objects.get(objectId);
+    return object !== undefined && (await permissionOn(tables, caller, object.vaultId)) !== null;
+  }
+
+  #datasetOnce(id: number): Promise<DatasetOfJob> {
+    const found = this.#datasets.get(id) ?? this.#dataset(id);
+    this.#datasets.set(id, found);
+    return found;
   }
 
   async #dataset(id: number): Promise<DatasetOfJob> {

@@ -159,7 +159,12 @@ export function jobController<K extends JobResourceKind>(
       if (given.length === 0) return;
       const shown = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
       for (const key of given)
-        refuseChange(form, key, shown[key], `The ${key} of an ${kind} cannot be changed.`);
+        refuseChange(
+          form,
+          key,
+          shown[key],
+          `The ${key} of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} cannot be changed.`,
+        );
     }
   }
   return JobController;

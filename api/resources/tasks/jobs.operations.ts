@@ -10,6 +10,7 @@ import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportResource, signedDownload } from '../exports/export.js';
 import { importChange, importResource } from '../imports/import.js';
+import { migrationResource } from '../migrations/migration.js';
 import { cancel } from './job.js';
 import { task } from './task.js';
 
@@ -22,6 +23,8 @@ interface JobNames {
   readonly body: NamedSchema;
   /** Added to the summary of PUT and PATCH. */
   readonly note?: string;
+  /** The summary of the list of a dataset. */
+  readonly ofDataset?: string;
 }
 
 /** The query parameters of the account-wide lists. */
@@ -35,12 +38,12 @@ export const jobFilters = {
   ...paging,
 };
 
-/** The operations that imports, exports and commits have in common. */
+/** The operations that imports, exports, migrations and commits have in common. */
 export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
 
 /** Declares the common operations of a kind of job, and `more`. */
 function jobOperations<K extends string>(
-  { name, tag, noun, answer, body, note = '' }: JobNames,
+  { name, tag, noun, answer, body, note = '', ofDataset }: JobNames,
   more: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
@@ -56,7 +59,7 @@ function jobOperations<K extends string>(
     ofDataset: {
       method: 'GET',
       paths: datasetPaths(`/${name}`),
-      summary: `Lists the ${name} of a dataset.`,
+      summary: ofDataset ?? `Lists the ${name} of a dataset.`,
       query: paging,
       answer: { listOf: answer },
     },
@@ -152,6 +155,34 @@ export const exportOperations = jobOperations(
   },
 );
 
+/** The operations on migrations. */
+export const migrationOperations = jobOperations(
+  {
+    name: 'migrations',
+    tag: 'Migrations',
+    noun: 'a migration',
+    answer: migrationResource.schema,
+    body: cancel,
+    ofDataset: 'Lists the migrations whose source is the dataset.',
+  },
+  {
+    create: {
+      method: 'POST',
+      paths: ['/v2/dataset_migrations'],
+      summary: 'Copies the records that a query finds to another dataset, or deletes them there.',
+      body: migrationResource.createSchema,
+      status: 201,
+      answer: migrationResource.schema,
+    },
+    delete: {
+      method: 'DELETE',
+      paths: ['/v2/dataset_migrations/:id'],
+      summary: 'Deletes a migration, canceling it first if it runs. Its records stay.',
+      answer: migrationResource.schema,
+    },
+  },
+);
+
 const rollbackQuery = { mode: 'records or strict; records unless given.' };
 
 /** The operations on commits. */
@@ -228,7 +259,8 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
   get: {
     method: 'GET',
     paths: oneTask,
-    summary: 'Returns a task with the import, export, commit, snapshot or restore that it runs.',
+    summary:
+      'Returns a task with the import, export, migration, commit, snapshot or restore that it runs.',
     answer: task.schema,
   },
   put: {

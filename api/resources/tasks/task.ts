@@ -24,7 +24,7 @@ export interface TaskContext extends WithUser {
   readonly targetVault: object | null;
   readonly sourceObject: object | null;
   readonly sourceVault: object | null;
-  /** The import, export or commit; undefined where the answer leaves it out. */
+  /** The import, export, migration or commit; undefined where the answer leaves it out. */
   readonly taskObject?: object | null;
   readonly origin: string;
 }
@@ -44,7 +44,7 @@ const vaultType = nullable(reference('VaultSummary'));
 export const task = declareResource<TaskRow, TaskContext>({
   name: 'Task',
   description:
-    'A task of the queue: the work of an import, an export, a commit, a snapshot or a restore.',
+    'A task of the queue: the work of an import, an export, a migration, a commit, a snapshot or a restore.',
   fields: {
     class_name: constant('ECSTask'),
     id: { type: id, example: 5108 },

@@ -1,11 +1,10 @@
-import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
-import { liveRows, segmentFiles, type Segment, type Snapshot } from '../../store/store.js';
-import { bitmapRows } from '../../text/bitmap.js';
+import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { GrowingDictionary } from '../memory/growing-dictionary.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../memory/segment-file.js';
-import type { RowBatch, RowSet, SegmentRows } from './executor.js';
+import type { RowBatch, SegmentRows } from './executor.js';
+import { rowsBySegment } from './rows-by-segment.js';
 
 /** Rows of one segment in the order of their row ids. */
 interface RowStream {
@@ -29,7 +28,7 @@ export async function* inRowIdOrder(
   offset: number,
   limit: number,
 ): AsyncGenerator<SegmentRows> {
-  const found = await bySegment(snapshot, batches);
+  const found = await rowsBySegment(snapshot, batches);
   const heap = new StreamHeap(found.map(([segment, rows]) => streamOf(snapshot, segment, rows)));
   let skip = offset;
   let left = limit;
@@ -39,45 +38,6 @@ export async function* inRowIdOrder(
     left -= rows.length;
     if (rows.length > 0) yield { segment: run.segment, rows };
   }
-}
-
-async function bySegment(
-  { segments }: Snapshot,
-  batches: AsyncIterable<RowBatch>,
-): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
-  const found = new Map<number, Int32Array[]>();
-  const add = (segment: number, rows: Int32Array): void => {
-    const own = found.get(segment);
-    if (own) own.push(rows);
-    else found.set(segment, [rows]);
-  };
-  for await (const batch of batches) {
-    if ('refs' in batch) {
-      const parts = Map.groupBy(batch.refs, ([segment]) => segment);
-      for (const [segment, refs] of parts)
-        add(
-          segment,
-          Int32Array.from(refs, ([, row]) => row),
-        );
-    } else add(batch.segment, numbersIn(batch.rows, segments[batch.segment]!));
-  }
-  return [...found].map(([segment, parts]) => [segment, joined(parts)] as const);
-}
-
-function numbersIn(rows: RowSet, segment: Segment): Int32Array {
-  if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
-  return rows instanceof Int32Array ? rows : bitmapRows(rows);
-}
-
-function joined(parts: readonly Int32Array[]): Int32Array {
-  if (parts.length === 1) return parts[0]!;
-  const all = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 function streamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowStream {

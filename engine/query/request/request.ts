@@ -117,23 +117,39 @@ export function parseExportParams(
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
+  const rule = { ...everyRecord, largest: 'exportLimit' } as const;
   const request = parse(params, fields, genes, rule);
-  const given = params as RequestBody | null;
-  const isSafe = given?.['csv_safe'] ?? false;
+  const isSafe = (params as RequestBody | null)?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
     throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
-  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
-  if (request.explain) throw invalid('explain', 'Not supported in an export');
-  if (refused.length > 0) {
-    const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
-    throw new AppError(
-      'invalid',
-      `Not supported in an export: ${refused.join(', ')}`,
-      Object.fromEntries(messages),
-    );
-  }
+  refusePages(params, request, 'an export');
   return request;
+}
+
+/** Parses the `source_params` of a migration: the same with any limit. */
+export function parseMigrationParams(
+  params: unknown,
+  fields: readonly DatasetField[],
+  genes?: GeneNames,
+): QueryRequest {
+  const request = parse(params, fields, genes, everyRecord);
+  refusePages(params, request, 'a migration');
+  return request;
+}
+
+const everyRecord = { limit: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
+
+function refusePages(params: unknown, request: QueryRequest, where: string): void {
+  const given = params as RequestBody | null;
+  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
+  if (request.explain) throw invalid('explain', `Not supported in ${where}`);
+  if (refused.length === 0) return;
+  const messages = refused.map((key) => [key, [`Not supported in ${where}`]] as const);
+  throw new AppError(
+    'invalid',
+    `Not supported in ${where}: ${refused.join(', ')}`,
+    Object.fromEntries(messages),
+  );
 }
 
 type RequestBody = Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { newFields } from './known-columns.js';
 
 /** The value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
 export function dryRunReport(
-  result: ImportResult,
+  result: Pick<ImportResult, 'dryRun' | 'genomeBuild' | 'records'>,
   columns: Columns,
   fields: readonly FieldRow[],
   described: Parameters<typeof newFields>[2],

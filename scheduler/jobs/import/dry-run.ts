@@ -28,7 +28,7 @@ export interface Sample {
 }
 
 /** Number of records that are shown. */
-const sampleRecords = 20;
+export const sampleRecords = 20;
 
 /**
  * The first records as they would be stored. Reads the chunks that contain them again, with the final columns, writes segments to the
@@ -42,6 +42,17 @@ export async function sampleOf(
   context: RunContext,
 ): Promise<Sample> {
   const segments = await firstSegments(runs, columns, context);
+  return sampleOfSegments(segments, columns, fields, described, context);
+}
+
+/** The first records of segments in the scratch folder. */
+export async function sampleOfSegments(
+  segments: readonly Segment[],
+  columns: Columns,
+  fields: readonly DatasetField[],
+  described: readonly Partial<NewField>[],
+  context: RunContext,
+): Promise<Sample> {
   if (segments.length === 0) return { records: [], leftOut: 0 };
   const schema = 'schema.parquet';
   await writeStream(join(context.scratch, schema), [schemaFile(columns)]);

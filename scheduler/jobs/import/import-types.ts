@@ -3,6 +3,7 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
+import type { AppliedChange, RecordChange } from '../change/record-change.js';
 import type { ImportSource } from './import-source.js';
 import type { Declaration } from './known-columns.js';
 
@@ -10,7 +11,7 @@ import type { Declaration } from './known-columns.js';
 export interface ImportParams {
   readonly commitId: number;
   /** How the records of the sources change others; null if they are added. */
-  readonly change: ImportChange | null;
+  readonly change: RecordChange | null;
   /** At least one. The records are stored in this order. */
   readonly sources: readonly ImportSource[];
   /** Columns that the dataset has stored. */
@@ -30,28 +31,6 @@ export interface ImportParams {
     readonly fields: readonly FieldRow[];
     readonly described: readonly Partial<NewField>[];
   } | null;
-}
-
-/** How records name others, and what becomes of these. */
-export interface ImportChange {
-  readonly mode: 'overwrite' | 'upsert' | 'delete';
-  readonly datasetId: number;
-  /** Dotted names of the fields by which records are found; null: by their `_id`. */
-  readonly idFields: readonly string[] | null;
-}
-
-/** What an import does to the records that a dataset has. */
-export interface AppliedChange {
-  /** The version of the dataset in which the records were looked up. */
-  readonly base: number;
-  /** Its segments that lose rows. */
-  readonly update: readonly Segment[];
-  /** Number of records that are added, replaced and deleted. */
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  /** Number of given keys that no record has. */
-  readonly notFound: number;
 }
 
 /** The result of `runImport`. Nothing of it is visible before it is published. */

@@ -44,6 +44,21 @@ export function declarationsOf(fields: readonly FieldRow[]): readonly Declaratio
   return fields.filter(({ isValid, expression }) => !isValid && expression === null);
 }
 
+/** Whether a field that gets its first data was declared after the job, which knew of `declared`, had begun to read. */
+export function isRedeclared(
+  { columns, declared }: { readonly columns: Columns; readonly declared: readonly Declaration[] },
+  fields: readonly FieldRow[],
+): boolean {
+  const names = new Set(fieldsOfColumns(columns).map(({ name }) => name));
+  return declarationsOf(fields).some(
+    ({ name, dataType, isList }) =>
+      names.has(name) &&
+      !declared.some(
+        (one) => one.name === name && one.dataType === dataType && one.isList === isList,
+      ),
+  );
+}
+
 function withColumn(
   columns: Columns,
   [name = '', ...rest]: readonly string[],

@@ -5,7 +5,8 @@ import { notFound } from '../../../engine/core/errors.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
-import type { ImportChange, ImportParams } from './import-types.js';
+import type { RecordChange } from '../change/record-change.js';
+import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
 import { sourcesOf } from './prepare-sources.js';
 import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fields.js';
@@ -39,7 +40,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   };
 }
 
-function changeOf({ commitMode, datasetId, idFields }: ImportRow): ImportChange | null {
+function changeOf({ commitMode, datasetId, idFields }: ImportRow): RecordChange | null {
   return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
 }
 

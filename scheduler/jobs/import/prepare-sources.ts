@@ -94,7 +94,7 @@ function sourceOf(
     reader: chosen.reader,
     isReaderNamed: chosen.isNamed,
     readerParams: parametersOf(readerParams, row.genomeBuild),
-    validation: validation(overriddenBy(row.validationParams, entry?.validationParams)),
+    validation: validationOf(overriddenBy(row.validationParams, entry?.validationParams)),
     entityParams: overriddenBy(row.entityParams, entry?.entityParams),
     expected: { md5: entry?.md5 ?? null, bytes: entry?.bytes ?? null },
   };
@@ -136,8 +136,8 @@ export function overriddenBy(
 /** Choice: with `on_error: reject`, an import rejects 1,000 records at most unless `max_rejected` says otherwise. */
 const defaultMaxRejected = 1_000;
 
-/** Converts `validation_params`, which were checked when the import was created. */
-function validation(params: JsonObject): ValidationParams {
+/** Converts `validation_params`, which were checked when the job was created. */
+export function validationOf(params: JsonObject): ValidationParams {
   const is = (key: string): boolean => params[key] === true;
   return {
     disable: is('disable'),

@@ -1,19 +1,19 @@
-import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
+import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
-import type { DatasetChange, Snapshot } from '../../../engine/store/store.js';
+import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
+import { commitChange } from '../commit-change.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { ImportReport } from './import-report.js';
-import type { AppliedChange, ImportResult } from './import-types.js';
-import { declarationsOf, markedColumns, newFields } from './known-columns.js';
+import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
+import type { ImportResult } from './import-types.js';
+import { isRedeclared, markedColumns, newFields } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { importOf } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
@@ -73,11 +73,12 @@ async function publishDeletions(
   task: TaskRow,
   row: ImportRow,
   result: ImportResult,
-  { base, update, removed, notFound }: AppliedChange,
+  change: AppliedChange,
   context: PublishContext,
 ): Promise<Published> {
+  const { base, update, removed } = change;
   const { catalog, store, now } = context;
-  const deletions = { records_deleted: removed, ids_not_found: notFound };
+  const deletions = deletionCounts(change);
   const metadata = { ...metadataOf(result, context), deletions };
   if (row.isDryRun) {
     await catalog.tasks.complete(task.id, {
@@ -98,52 +99,9 @@ async function publishDeletions(
       recordsTotal: snapshot.rows - removed,
       metadata,
     };
-    const change = { columns, add: [], remove: [], update, info: { publication }, base };
-    return commitChange(task, publication, change, context);
+    const entry = { columns, add: [], remove: [], update, info: { publication }, base };
+    return commitChange(task, publication, entry, context);
   });
-}
-
-/** Commits a change to the log and then to the catalogue. */
-async function commitChange(
-  task: TaskRow,
-  publication: Publication,
-  change: DatasetChange,
-  context: PublishContext,
-): Promise<Published> {
-  const { catalog, store, data, attempt } = context;
-  const { datasetId } = publication;
-  const scratch = data.taskScratch(task.id, attempt);
-  const version = await store.commit(datasetId, change, scratch).then(
-    (after) => after.version,
-    (error: unknown) => {
-      if ((error as { code?: unknown }).code === 'conflict') return undefined;
-      throw error;
-    },
-  );
-  if (version === undefined) return 'run again'; // another process has committed meanwhile
-  // The commit is durable now: after a crash, reconciliation replays it from the log.
-  crashpoint('catalog.before-commit');
-  const published = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-  await published.catch(async (error: unknown) => {
-    // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
-    if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
-    throw error;
-  });
-  crashpoint('catalog.after-commit');
-  context.committed(datasetId);
-  return 'published';
-}
-
-/** Whether a field that gets its first data was declared after the import had begun to read. */
-function isRedeclared({ columns, declared }: ImportResult, fields: readonly FieldRow[]): boolean {
-  const names = new Set(fieldsOfColumns(columns).map(({ name }) => name));
-  return declarationsOf(fields).some(
-    ({ name, dataType, isList }) =>
-      names.has(name) &&
-      !declared.some(
-        (one) => one.name === name && one.dataType === dataType && one.isList === isList,
-      ),
-  );
 }
 
 /** Stores how many records each uploaded file of an import has. */
@@ -174,15 +132,11 @@ async function publishDryRun(
     ...metadataOf(result, context),
     dry_run: {
       ...dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
-      ...(result.change && countsOf(result.change)),
+      ...(result.change && changeCounts(result.change)),
     },
   };
   await catalog.tasks.complete(task.id, { metadata, now: now() });
   return 'published';
-}
-
-function countsOf({ added, changed }: AppliedChange): JsonObject {
-  return { records_added: added, records_changed: changed };
 }
 
 /** The metadata with the final progress, because the last one reported may be outdated. */
@@ -226,7 +180,7 @@ function publicationOf(
     ...fields,
     metadata: {
       ...metadataOf(result, context),
-      ...(result.change && { changes: countsOf(result.change) }),
+      ...(result.change && { changes: changeCounts(result.change) }),
     },
     time: context.now(),
   };

@@ -3,13 +3,14 @@ import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Columns } from '../../../engine/core/types.js';
-import type { RunContext } from '../job.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import { TaskFailure, type RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { ImportRunContext } from './chunk-runner.js';
-import { applyChange } from './apply-change.js';
+import { applyChange } from '../change/apply-change.js';
+import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
-import type { ImportChange, ImportParams, ImportResult } from './import-types.js';
+import type { ImportParams, ImportResult } from './import-types.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
@@ -45,7 +46,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixed);
     const result = await importResult(params, context, runs, columns, detected);
-    return params.change === null ? result : await applyChange(params.change, result, context);
+    return params.change === null ? result : await changing(params.change, result, context);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
   } finally {
@@ -54,8 +55,23 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   }
 }
 
+/** The result of an import whose records name others. */
+async function changing(
+  change: RecordChange,
+  result: ImportResult,
+  context: RunContext,
+): Promise<ImportResult> {
+  try {
+    return { ...result, ...(await applyChange(change, result, context)) };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'input') throw error;
+    const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };
+    throw new TaskFailure(error, { ...result.metadata, receipt });
+  }
+}
+
 /** The fields of a record that name another one: of those to delete, the others are not stored. */
-function namesRead({ idFields }: ImportChange): readonly string[] {
+function namesRead({ idFields }: RecordChange): readonly string[] {
   return idFields?.map((name) => name.split('.')[0]!) ?? [givenId.name];
 }
 

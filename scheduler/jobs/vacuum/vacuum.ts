@@ -80,16 +80,19 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
 };
 
 /**
- * What other tasks on the dataset need: those that run read the newest version, or one that was the newest since they were created, and exports name
- * their version beforehand.
+ * What other tasks on the dataset need: those that run read the newest version, or one that was the newest since they were created, and exports and
+ * migrations name their version beforehand.
  */
 async function needsOf(
-  { tasks, exports }: Pick<Catalog, 'tasks' | 'exports'>,
+  { tasks, exports, datasetMigrations }: Pick<Catalog, 'tasks' | 'exports' | 'datasetMigrations'>,
   { id, targetObjectId }: TaskRow,
 ): Promise<VacuumNeeds> {
   const datasetId = targetObjectId!;
   const running = await tasks.runningOn(datasetId);
   const since = Math.min(...running.filter((one) => one.id !== id).map((one) => one.createdAt));
-  const versions = await exports.openVersions(datasetId);
+  const versions = [
+    ...(await exports.openVersions(datasetId)),
+    ...(await datasetMigrations.openVersions(datasetId)),
+  ];
   return { since: Number.isFinite(since) ? since : undefined, versions };
 }

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
 import { readingPosts } from '../reading-posts.js';
-import { idOf, makeFixture, send, startServer, type Client, type TestServer } from '../server.js';
+import {
+  idOf,
+  makeFixture,
+  makeMigration,
+  send,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../server.js';
 
 let server: TestServer;
 let ann: Client;
@@ -146,6 +154,7 @@ describe('a token that may only read', () => {
       datasets_imports: fixture.importId,
       dataset_exports: fixture.exportId,
       datasets_exports: fixture.exportId,
+      dataset_migrations: await makeMigration(owner, fixture.datasetId),
       dataset_commits: fixture.commitId,
       datasets_commits: fixture.commitId,
       tasks: fixture.taskId,

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { byTier } from '../../tier.js';
-import { idOf, makeFixture, startServer, type Client, type TestServer } from '../server.js';
+import {
+  idOf,
+  makeFixture,
+  makeMigration,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../server.js';
 
 /* Values that are no ids, wherever the OpenAPI document has an id: in paths, query strings and bodies, at any depth. */
 
@@ -27,7 +34,10 @@ beforeAll(async () => {
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
   const beacon = { beacon_set_id: setId, title: 'Cohort', vault_object_id: made.datasetId };
   const { datasetId, importId, exportId, commitId } = made;
+  const migrationId = await makeMigration(ann, datasetId);
   ids = {
+    source_id: datasetId,
+    target_id: datasetId,
     vault_id: made.vaultId,
     parent_object_id: made.folderId,
     vault_parent_object_id: made.folderId,
@@ -47,6 +57,8 @@ beforeAll(async () => {
     datasets_imports: importId,
     dataset_exports: exportId,
     datasets_exports: exportId,
+    dataset_migrations: migrationId,
+    datasets_migrations: migrationId,
     dataset_commits: commitId,
     datasets_commits: commitId,
     tasks: made.taskId,
@@ -133,6 +145,8 @@ test.each([
   ['POST', '/v2/objects', (value: unknown) => ({ vault_id: value, object_type: 'folder', filename: 'n' }), 'vault_id'],
   ['POST', '/v2/dataset_fields', (value: unknown) => ({ dataset_id: value, name: 'n' }), 'dataset_id'],
   ['POST', '/v2/dataset_exports', (value: unknown) => ({ dataset_id: value, format: 'csv' }), 'dataset_id'],
+  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: value, target_id: ids['dataset_id'] }), 'source_id'],
+  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: ids['dataset_id'], target_id: value }), 'target_id'],
   ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: value, vault_object_id: ids['dataset_id'], title: 't' }), 'beacon_set_id'],
   ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: ids['beacon_set_id'], vault_object_id: value, title: 't' }), 'vault_object_id'],
 ] as const)('%s %s answers 400 that names the key (%#)', async (method, path, bodyOf, ...keys) => {

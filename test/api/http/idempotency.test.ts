@@ -49,6 +49,7 @@ describe('C8: the same key and body', () => {
     ['/v2/saved_queries', () => ({ name: 'twice' })],
     ['/v2/beacon_sets', () => ({ title: 'twice' })],
     ['/v2/dataset_exports', () => ({ dataset_id: datasetId, format: 'json' })],
+    ['/v2/dataset_migrations', () => ({ source_id: datasetId, target_id: datasetId })],
   ])('give the first of %s', async (path, body) => {
     const key = newKey();
     const first = await post(path, body(), key);
@@ -57,7 +58,7 @@ describe('C8: the same key and body', () => {
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(idOf(second)).toBe(idOf(first));
     expect(Object.keys(second.json)).toEqual(Object.keys(first.json));
-    if (path === '/v2/dataset_exports') await waitFor(ann, `${path}/${idOf(first)}`);
+    if (/exports$|migrations$/.test(path)) await waitFor(ann, `${path}/${idOf(first)}`);
   });
 
   test('create a second resource when the key is missing', async () => {

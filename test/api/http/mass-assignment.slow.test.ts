@@ -1,13 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js';
+import {
+  makeFixture,
+  makeMigration,
+  startServer,
+  type Client,
+  type Fixture,
+  type TestServer,
+} from '../server.js';
 
 let server: TestServer;
 let ann: Client;
 let fixture: Fixture;
+let migrationId: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
   fixture = await makeFixture(ann);
+  migrationId = await makeMigration(ann, fixture.datasetId);
 });
 afterAll(() => server.close());
 
@@ -28,6 +37,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
   ],
   dataset_imports: ['description', 'metadata', 'tags'],
   dataset_exports: [],
+  dataset_migrations: [],
   dataset_commits: [],
   tasks: [],
 };
@@ -120,6 +130,7 @@ function idOf(kind: string): number {
     dataset_fields: fixture.fieldId,
     dataset_imports: fixture.importId,
     dataset_exports: fixture.exportId,
+    dataset_migrations: migrationId,
     dataset_commits: fixture.commitId,
     tasks: fixture.taskId,
   };

@@ -7,6 +7,7 @@ import {
   idOf,
   makeArchiveTasks,
   makeFixture,
+  makeMigration,
   startServer,
   type Answer,
   type ArchiveTaskIds,
@@ -60,6 +61,11 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'exports.patch': 'read',
   'exports.delete': 'write or own',
   'exports.download': 'read',
+  'migrations.ofDataset': 'read',
+  'migrations.get': 'read',
+  'migrations.put': 'read',
+  'migrations.patch': 'read',
+  'migrations.delete': 'write',
   'commits.ofDataset': 'read',
   'commits.get': 'read',
   'commits.put': 'read',
@@ -92,6 +98,7 @@ let clients: Record<Person, Client>;
 let fixture: Fixture;
 /** One that has rejected a record. */
 let failedImportId: number;
+let migrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
 const secretWord = 'zyzzyva';
@@ -114,6 +121,7 @@ beforeAll(async () => {
   failedImportId = idOf(
     await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
   );
+  migrationId = await makeMigration(owner, fixture.datasetId);
   archiveTaskIds = await makeArchiveTasks(owner, fixture.vaultId);
   for (const level of ['admin', 'write', 'read'] as const) {
     await grant(server, fixture.vaultId, clients[level], level);
@@ -136,6 +144,8 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     datasets_imports: fixture.importId,
     dataset_exports: fixture.exportId,
     datasets_exports: fixture.exportId,
+    dataset_migrations: migrationId,
+    datasets_migrations: migrationId,
     dataset_commits: fixture.commitId,
     datasets_commits: fixture.commitId,
     dataset_snapshot_tasks: archiveTaskIds.snapshot,
@@ -208,6 +218,7 @@ describe('ids in bodies (A2)', () => {
       ['POST', '/v2/dataset_fields', { dataset_id: ids.dataset, name: 'x' }],
       ['POST', '/v2/dataset_imports', { dataset_id: ids.dataset, records: [{ a: 1 }] }],
       ['POST', '/v2/dataset_exports', { dataset_id: ids.dataset, format: 'csv' }],
+      ['POST', '/v2/dataset_migrations', { source_id: ids.dataset, target_id: ids.dataset }],
     ] as const;
 
   test.each(['none', 'stranger'] as const)('%s learns nothing from an id', async (person) => {
@@ -320,6 +331,8 @@ describe('what may not be read (A3)', () => {
         `/v2/dataset_imports?dataset_id=${d}`,
         '/v2/dataset_exports',
         `/v2/dataset_exports?dataset_id=${d}`,
+        '/v2/dataset_migrations',
+        `/v2/dataset_migrations?dataset_id=${d}`,
         '/v2/dataset_commits',
         `/v2/dataset_commits?dataset_id=${d}`,
         '/v2/tasks',

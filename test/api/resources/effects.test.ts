@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations } from '../../../api/resources/index.js';
-import { idOf, listOf, makeFixture, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+import { idOf, listOf, makeFixture, makeMigration, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
 
 /* What a request gives has an effect or is refused by its name; it is never accepted and dropped. */
 
@@ -79,9 +79,13 @@ describe('what is not there yet answers with its name', () => {
     ['POST', '/v2/dataset_exports', { format: 'csv', annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
     ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
     ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
+    ['POST', '/v2/dataset_migrations', { annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
+    ['POST', '/v2/dataset_migrations', { target_fields: [{ name: 'a', expression: '1' }] }, 'target_fields'],
   ])('%s %s %j', async (method, path, body, key) => {
     const target = path.replace(':field', String(fixture.fieldId)).replace(':vault', String(fixture.vaultId));
-    const answer = await ann.call(method, target, { dataset_id: fixture.datasetId, ...body });
+    const { datasetId: id } = fixture;
+    const named = path.endsWith('migrations') ? { source_id: id, target_id: id } : { dataset_id: id };
+    const answer = await ann.call(method, target, { ...named, ...body });
     expect([answer.status, answer.json]).toEqual([400, { [key]: [expect.stringMatching(/not available yet/i)] }]);
   }); // prettier-ignore
 
@@ -123,6 +127,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
       dataset_fields: async () => idOf(await ann.post('/v2/dataset_fields', { dataset_id: datasetId, name: 'changing' })),
       dataset_imports: async () => idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records })),
       dataset_exports: () => exportId,
+      dataset_migrations: () => makeMigration(ann, datasetId),
       saved_queries: async () => idOf(await ann.post('/v2/saved_queries', { name: 'q' })),
       beacon_sets: () => setId,
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),

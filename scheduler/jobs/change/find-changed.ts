@@ -14,7 +14,7 @@ import { deletedRows, deletionVector } from '../../../engine/store/deletion-vect
 import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
-import type { ImportChange } from './import-types.js';
+import type { RecordChange } from './record-change.js';
 
 /** The records of a dataset that the records of an import name. */
 export interface ChangedRows {
@@ -38,7 +38,7 @@ export interface ChangedRows {
  * Choice: a record of an upsert without an `_id`, or without a value of one of its `id_fields`, is added.
  */
 export async function findChanged(
-  { mode, idFields }: ImportChange,
+  { mode, idFields }: RecordChange,
   snapshot: Snapshot,
   given: readonly Segment[],
   columns: Columns,
@@ -88,7 +88,8 @@ export async function findChanged(
 
 const ownId: KeyColumn = { given: [givenId.physical], stored: ['_id'] };
 
-function withDeleted(segment: Segment, rows: Int32Array): Segment {
+/** A segment of which more rows are deleted, ascending. */
+export function withDeleted(segment: Segment, rows: Int32Array): Segment {
   const earlier = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
   return { ...segment, deletion: deletionVector(merged(earlier, rows)) };
 }

@@ -1,0 +1,89 @@
+import type { JsonObject } from '../../../engine/core/types.js';
+import type { AsOf } from '../../../engine/catalog/commits.js';
+import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { parseMigrationParams } from '../../../engine/query/request/request.js';
+import type { AppContext } from '../../http/app-context.js';
+import type { Form } from '../../http/form.js';
+import type { Caller } from '../../http/request.js';
+import {
+  requireAvailable,
+  requireDatasetNamed,
+  requireNoSnapshot,
+} from '../../http/require-resource.js';
+import { checkRejection } from '../imports/create-import.js';
+import { checkIdFields, checkTargetFields } from '../imports/import-options.js';
+import { resolveAsOf } from '../records/as-of.js';
+import { countRecords } from '../records/query-records.js';
+import { migrationResource } from './migration.js';
+
+/** Checks the request for a migration, reports all its errors at once, and queues the migration (contract 12). */
+export async function createMigration(
+  context: AppContext,
+  caller: Caller,
+  form: Form,
+): Promise<DatasetMigrationRow> {
+  const { catalog } = context;
+  const source = await requireDatasetNamed(catalog, caller, form, 'source_id', 'read');
+  const target = await requireDatasetNamed(catalog, caller, form, 'target_id', 'write');
+  const params = source && (await readParams(context, form, source));
+  const asOf = source && params && (await readAsOf(context, form, source, params));
+  const options = migrationResource.readCreate(form);
+  form.boolean('parallel');
+  if (target && options.targetFields)
+    checkTargetFields(form, options.targetFields, await catalog.fields.all(target.id));
+  checkIdFields(form, options);
+  checkRejection(form, options.validationParams ?? null, []);
+  form.done();
+  if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');
+  requireAvailable(context, source, 'cannot be migrated', 'source_id');
+  requireAvailable(context, target, 'takes no migrations', 'target_id');
+  await requireNoSnapshot(context, source, 'source_id');
+  await requireNoSnapshot(context, target, 'target_id');
+  const total = await countRecords(context, source, params, asOf?.version);
+  const { row } = await catalog.datasetMigrations.create({
+    ...options,
+    sourceId: source.id,
+    targetId: target.id,
+    userId: caller.user.id,
+    accountId: caller.account.id,
+    sourceParams: params,
+    documentsCount: Math.min(total, Number(params['limit'] ?? total)),
+    ...(asOf && { asOf }),
+  });
+  context.scheduler.wake();
+  return row;
+}
+
+/** The query of the source, checked. Its errors are added to the form below `source_params`, by key of the query. */
+async function readParams(
+  { catalog }: AppContext,
+  form: Form,
+  source: DatasetRow,
+): Promise<JsonObject | undefined> {
+  const { debug: _, ...params } =
+    form.raw('source_params') === '' ? {} : (form.object('source_params') ?? {});
+  try {
+    parseMigrationParams(params, await catalog.fields.all(source.id));
+    return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return form.fail('source_params', error.fields ?? error.message);
+  }
+}
+
+/** The version of the source that `source_params.as_of` names; later commits do not change it. */
+async function readAsOf(
+  context: AppContext,
+  form: Form,
+  source: DatasetRow,
+  params: JsonObject,
+): Promise<AsOf | undefined> {
+  try {
+    return await resolveAsOf(context, source.id, params['as_of']);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.fields === undefined) throw error;
+    return form.fail('source_params', error.fields);
+  }
+}

@@ -1,0 +1,184 @@
+import type {
+  DatasetMigrationRow,
+  NewDatasetMigration,
+} from '../../../engine/catalog/dataset-migrations.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import {
+  boolean,
+  id,
+  integer,
+  jsonObject,
+  listOf,
+  nullable,
+  strings,
+  oneOf,
+  readBy,
+  reference,
+  text,
+} from '../../http/schema.js';
+import { commit } from '../commits/commit.js';
+import { dataset } from '../datasets/dataset.js';
+import { readIdFields, readTargetFields } from '../imports/import-options.js';
+import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
+import { targetFieldView } from '../imports/import.js';
+import { jobFields, priority, type JobContext } from '../tasks/job.js';
+
+/** What a migration shows besides its row; `dataset` is the target. */
+export interface MigrationContext extends JobContext {
+  /** The view of the source; null once it has been deleted, and for a user who may not read it. */
+  readonly source: object | null;
+  /** The views of the commits that it made. */
+  readonly commits: readonly object[];
+}
+
+const written = { create: 'optional' } as const;
+const { dataset: _, dataset_id: __, ...shared } = jobFields;
+
+/** A migration (contract 12). It has no key `data`, which one client would take for a list of migrations. */
+export const migrationResource = declareResource<
+  DatasetMigrationRow,
+  MigrationContext,
+  Partial<NewDatasetMigration>
+>({
+  name: 'DatasetMigration',
+  description: 'A migration: the records of a query, copied from one dataset to another.',
+  fields: {
+    class_name: constant('DatasetMigration'),
+    ...(shared as Readonly<Record<string, ResourceField<DatasetMigrationRow, MigrationContext>>>),
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_migrations/5107',
+      show: (row, { origin }) => `${origin}/v2/dataset_migrations/${row.id}`,
+    },
+    source: {
+      type: nullable(reference('Dataset')),
+      description: 'null once it has been deleted, and for a user who may not read it.',
+      example: dataset.schema.example,
+      show: (_, { source }) => source,
+    },
+    source_id: {
+      type: id,
+      lookup: true,
+      description: 'The dataset that is read.',
+      example: 4812,
+      create: 'required',
+    },
+    target: {
+      type: nullable(reference('Dataset')),
+      example: dataset.schema.example,
+      show: (_, context) => context.dataset,
+    },
+    target_id: {
+      type: id,
+      lookup: true,
+      property: 'datasetId',
+      description: 'The dataset that is written; it may be the source.',
+      example: 4813,
+      create: 'required',
+    },
+    source_params: {
+      type: reference('MigrationQuery'),
+      lookup: true,
+      description: 'The query of the source; every record without one.',
+      example: { filters: [['clinical_significance', 'Pathogenic']] },
+      create: 'optional',
+    },
+    as_of: {
+      type: nullable(reference('AsOf')),
+      description:
+        'The version of the source that source_params.as_of names, fixed when the migration is created; null without it.',
+      example: null,
+    },
+    commit_mode: {
+      ...written,
+      type: oneOf('append', 'overwrite', 'upsert', 'delete'),
+      description:
+        'append adds the records to the target, with new _ids; overwrite, upsert and delete change the records of the target that have the _id of one of them, as imports do.',
+      example: 'append',
+    },
+    id_fields: {
+      ...written,
+      type: readBy(nullable(strings), readIdFields),
+      description:
+        'With overwrite, upsert and delete: records of the target are found by these fields, instead of by their _id.',
+      example: null,
+      show: ({ idFields }) => idFields,
+    },
+    target_fields: {
+      ...written,
+      type: readBy(listOf(reference('TargetFieldCreate')), readTargetFields),
+      description:
+        'Definitions of fields: other types, to which values are cast, titles, entity types and more.',
+      example: [],
+      show: ({ targetFields }) => targetFields.map(targetFieldView),
+    },
+    include_errors: { ...written, type: boolean, example: true },
+    entity_params: {
+      ...written,
+      type: entityParams.type,
+      description: 'Has no effect: fields keep the entity types of the source.',
+      example: entityParams.defaults,
+      show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
+    },
+    validation_params: {
+      ...written,
+      type: validationParams.type,
+      example: validationParams.defaults,
+      show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
+    },
+    annotator_params: {
+      ...written,
+      type: annotatorParams.type,
+      example: annotatorParams.defaults,
+      show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
+    },
+    priority: {
+      ...written,
+      type: priority,
+      description: 'A lower number runs first.',
+      example: 15,
+    },
+    // Choice: `parallel: true` of a migration changes nothing: the answer is one migration, which uses all threads in any case.
+    parallel: {
+      ...written,
+      type: boolean,
+      lookup: true,
+      description: 'Has no effect: a migration uses all threads in any case.',
+      example: false,
+      show: null,
+    },
+    dry_run: {
+      ...written,
+      type: boolean,
+      property: 'isDryRun',
+      description: 'Reports in metadata.dry_run what would be written, and changes nothing.',
+      example: false,
+    },
+    documents_count: {
+      type: nullable(integer),
+      description: 'Number of records that the query finds.',
+      example: 1204,
+    },
+    metadata: {
+      type: jsonObject,
+      description:
+        '`progress`, `validation` and `receipt`, of a dry run also `dry_run`, of a deletion `deletions`.',
+      example: { progress: { processed_records: 1204 } },
+      show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
+    },
+    dataset_commits: {
+      type: listOf(reference('DatasetCommit')),
+      description: 'The commits that it made.',
+      example: [commit.schema.example],
+      show: (_, { commits }) => commits,
+    },
+  },
+  examples: {
+    create: {
+      source_id: 4812,
+      target_id: 4813,
+      source_params: { filters: [['gene', 'MYH7']], exclude_fields: ['clinical_significance'] },
+      target_fields: [{ name: 'reviewer', data_type: 'string' }],
+    },
+  },
+});

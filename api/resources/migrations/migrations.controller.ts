@@ -1,0 +1,45 @@
+import { Body, Req } from '@nestjs/common';
+import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Form } from '../../http/form.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { requireResource } from '../../http/require-resource.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { endJob } from '../tasks/cancel-job.js';
+import { JobPresenter } from '../tasks/job-presenter.js';
+import { jobController } from '../tasks/job.controller.js';
+import { migrationOperations } from '../tasks/jobs.operations.js';
+import { createMigration } from './create-migration.js';
+
+/** Migrations: the records of a query, copied from one dataset to another (contract 12). The permissions are those of the target. */
+export class MigrationsController extends jobController({
+  kind: 'migration',
+  cancelPermission: 'read',
+  operations: migrationOperations,
+  table: ({ datasetMigrations }) => datasetMigrations,
+  view: (presenter, row) => presenter.ofMigration(row),
+}) {
+  @CreateOperation(migrationOperations.create, async (context, caller, id, request) =>
+    new JobPresenter(context, request).ofMigration(
+      await requireResource(context.catalog, caller, 'migration', id, 'read'),
+    ),
+  )
+  @Access('write')
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.view(await createMigration(this.context, caller, new Form(body)), request);
+  }
+
+  @Operation(migrationOperations.delete)
+  @Access('write', 'migration')
+  async delete(@Resource() row: DatasetMigrationRow, @Req() request: ApiRequest): Promise<object> {
+    const { datasetMigrations } = this.context.catalog;
+    await endJob(this.context, row);
+    const view = await this.view((await datasetMigrations.get(row.id)) ?? row, request);
+    await datasetMigrations.delete(row.id);
+    return view;
+  }
+}

@@ -1,0 +1,43 @@
+import { rowsOfRecords } from '../../store/deletion-vector.js';
+import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
+import { bitmapRows } from '../../text/bitmap.js';
+import type { RowBatch, RowSet } from './executor.js';
+
+/** The rows of batches by segment; those of each in the order in which they came. Memory is proportional to the rows. */
+export async function rowsBySegment(
+  { segments }: Snapshot,
+  batches: AsyncIterable<RowBatch>,
+): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
+  const found = new Map<number, Int32Array[]>();
+  const add = (segment: number, rows: Int32Array): void => {
+    const own = found.get(segment);
+    if (own) own.push(rows);
+    else found.set(segment, [rows]);
+  };
+  for await (const batch of batches) {
+    if ('refs' in batch) {
+      const parts = Map.groupBy(batch.refs, ([segment]) => segment);
+      for (const [segment, refs] of parts) {
+        const rows = refs.map(([, row]) => row);
+        add(segment, Int32Array.from(rows));
+      }
+    } else add(batch.segment, numbersIn(batch.rows, segments[batch.segment]!));
+  }
+  return [...found].map(([segment, parts]) => [segment, joined(parts)] as const);
+}
+
+function numbersIn(rows: RowSet, segment: Segment): Int32Array {
+  if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
+  return rows instanceof Int32Array ? rows : bitmapRows(rows);
+}
+
+function joined(parts: readonly Int32Array[]): Int32Array {
+  if (parts.length === 1) return parts[0]!;
+  const all = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

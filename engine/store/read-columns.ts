@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { Data } from 'apache-arrow';
+import { AppError } from '../core/errors.js';
+import { openFile } from '../core/files.js';
+import type { Columns } from '../core/types.js';
+import { assemble } from '../parquet/assemble.js';
+import { withoutRows } from '../parquet/drop-rows.js';
+import { leafParts } from '../parquet/leaf-projection.js';
+import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { isZstd } from '../parquet/read-pages.js';
+import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
+import { arrowSchema, parquetColumns, plainParquetColumns, reservedColumns } from './arrow.js';
+import { readFooter, type Footer } from './footer.js';
+import { consecutiveRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
+import type { Segment } from './store.js';
+
+/** A segment to be read, and the absolute path of its file. */
+export interface SegmentRead {
+  readonly file: string;
+  readonly segment: Segment;
+  /** The rows that are left out, ascending. */
+  readonly leftOut: Int32Array;
+}
+
+/**
+ * The rows of several segments, in their order, as Arrow columns, one for each of `columns`. These are columns of the dataset, reserved
+ * ones included; a column or member that a segment lacks is null there, and numbers of a narrower type are widened.
+ */
+export async function readColumns(
+  reads: readonly SegmentRead[],
+  columns: Columns,
+): Promise<readonly Data[]> {
+  const schema = parquetSchema(plainParquetColumns(columns));
+  const parts: LeafPart[][] = schema.leaves.map(() => []);
+  for (const read of reads) {
+    if (read.leftOut.length === read.segment.rows) continue;
+    await addParts(read, await readFooter(read.file), schema, parts, read.leftOut);
+  }
+  return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
+}
+
+/**
+ * Appends the parts of a segment, without some of its rows, to those of the segments before it. `file` is the absolute path. Returns the
+ * counts of what was left out, as negative numbers. Throws `damaged` for a file that does not match its checksum.
+ */
+export async function addParts(
+  { file, segment }: { readonly file: string; readonly segment: Segment },
+  footer: Footer,
+  schema: ParquetSchema,
+  parts: readonly LeafPart[][],
+  deleted: Int32Array,
+): Promise<FooterCounts> {
+  const bytes = await wholeFile(file, segment);
+  const source = parquetSchema(parquetColumns(segment.columns));
+  const dropped = new Map<string, [number, number]>();
+  let first = 0;
+  try {
+    for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
+      const read = (leaf: number): LeafPart => {
+        const meta = chunks[leaf]?.meta_data;
+        if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
+        const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+        const end = begin + Number(meta.total_compressed_size);
+        const part = readChunk(bytes.subarray(begin, end), source.leaves[leaf]!, {
+          slots: Number(meta.num_values),
+          isCompressed: isZstd(meta.codec),
+        });
+        const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, deleted, first);
+        const key = JSON.stringify(meta.path_in_schema);
+        const [values, stringBytes] = dropped.get(key) ?? [0, 0];
+        dropped.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
+        return reduced.part;
+      };
+      const end = first + Number(rows);
+      const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
+      const found = leafParts(schema, source, Number(rows) - here, read).map((part, leaf) => {
+        if (storesRowIds(segment) || !isRowId(schema, leaf)) return part;
+        const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
+        const reduced = withoutRows(ids, 1, deleted, first);
+        dropped.set(rowIdKey, [(dropped.get(rowIdKey)?.[0] ?? 0) - reduced.values, 0]);
+        return reduced.part;
+      });
+      for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
+      first = end;
+    }
+    return { rows: -deleted.length, leaves: dropped };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw damagedLogEntry(segment, `cannot be read column by column (${reason})`, error);
+  }
+}
+
+const rowIdKey = JSON.stringify([rowIdColumn.physical]);
+
+function isRowId({ leaves }: ParquetSchema, leaf: number): boolean {
+  return JSON.stringify(leaves[leaf]!.path) === rowIdKey;
+}
+
+/** The counts of the row ids of a segment that does not store them. */
+export function countOfRowIds({ rows }: Segment): FooterCounts {
+  return { rows: 0, leaves: new Map([[rowIdKey, [rows, 0]]]) };
+}
+
+/** The bytes of a segment; throws `damaged` if they do not match its checksum. */
+async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
+  const file = await openFile(path);
+  try {
+    const bytes = await file.read(0, file.bytes);
+    const checksum = createHash('sha256').update(bytes).digest('hex');
+    if (checksum === segment.checksum) return bytes;
+    throw damagedLogEntry(segment, 'does not match its checksum; restore the file from a backup');
+  } finally {
+    await file.close();
+  }
+}
+
+/** The counts in a footer: records, and per leaf the values and, of strings, their bytes. */
+export interface FooterCounts {
+  readonly rows: number;
+  readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;
+}
+
+/** The counts of a file. */
+export function countOf(footer: Footer): FooterCounts {
+  const leaves = new Map<string, [number, number]>();
+  for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
+    if (chunk === undefined) continue;
+    const key = JSON.stringify(chunk.path_in_schema);
+    const [values, stringBytes] = leaves.get(key) ?? [0, 0];
+    leaves.set(key, [
+      values + Number(chunk.num_values) - Number(chunk.statistics?.null_count ?? 0n),
+      stringBytes + Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
+    ]);
+  }
+  return { rows: Number(footer.num_rows), leaves };
+}
+
+function damagedLogEntry(segment: Segment, what: string, cause?: unknown): AppError {
+  return new AppError('damaged', `segment ${segment.path} ${what}`, undefined, cause);
+}

@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import type { Columns } from '../../../engine/core/types.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
+import { openStore } from '../../../engine/store/open.js';
+import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import { rowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
+import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import type { RunContext } from '../job.js';
+import { findChanged, withDeleted, type ChangedRows } from './find-changed.js';
+import type { AppliedChange, RecordChange } from './record-change.js';
+
+/** Records whose segments are in the scratch folder. */
+interface GivenSegments {
+  readonly segments: readonly Segment[];
+  /** The columns of the dataset after the change, and perhaps `givenId`. */
+  readonly columns: Columns;
+}
+
+/** The same after the change was applied: the segments are those to be committed. */
+interface ChangedSegments extends GivenSegments {
+  readonly change: AppliedChange;
+}
+
+/**
+ * Finds the records that given ones name, and writes the segments that replace them. The given segments stay in the scratch folder. Throws `input`
+ * where a record has no key, or that of another.
+ */
+export async function applyChange(
+  change: RecordChange,
+  given: GivenSegments,
+  context: RunContext,
+): Promise<ChangedSegments> {
+  const columns = given.columns.filter(({ physical }) => physical !== givenId.physical);
+  const snapshot = await openStore(context.data).snapshot(change.datasetId);
+  const found = await findChanged(change, snapshot, given.segments, columns, context);
+  const segments =
+    change.mode === 'delete' ? [] : await replaced(change, given.segments, columns, found, context);
+  return { columns, segments, change: appliedChange(change, segments, found) };
+}
+
+/** The deletion of the rows that a query finds in a version of a dataset, which need no keys. */
+export async function deletionOf(
+  snapshot: Snapshot,
+  batches: AsyncIterable<RowBatch>,
+): Promise<AppliedChange> {
+  let removed = 0;
+  const update: [number: number, segment: Segment][] = [];
+  for (const [number, rows] of await rowsBySegment(snapshot, batches)) {
+    if (rows.length === 0) continue;
+    update.push([number, withDeleted(snapshot.segments[number]!, rows.toSorted())]);
+    removed += rows.length;
+  }
+  return {
+    base: snapshot.version,
+    update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
+    added: 0,
+    changed: 0,
+    removed,
+    notFound: 0,
+  };
+}
+
+function appliedChange(
+  { mode }: RecordChange,
+  segments: readonly Segment[],
+  { snapshot, update, rows, notFound }: ChangedRows,
+): AppliedChange {
+  const written = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const isDelete = mode === 'delete';
+  return {
+    base: snapshot.version,
+    update,
+    added: isDelete ? 0 : written - rows,
+    changed: isDelete ? 0 : rows,
+    removed: isDelete ? rows : 0,
+    notFound,
+  };
+}
+
+/** The segments of the records that replace others, and of those that replace none, in the order of the given records. */
+async function replaced(
+  { mode, idFields }: RecordChange,
+  segments: readonly Segment[],
+  columns: Columns,
+  { snapshot, matches }: ChangedRows,
+  { scratch, pool, signal }: RunContext,
+): Promise<readonly Segment[]> {
+  const files = segmentFiles(snapshot);
+  const stored = snapshot.segments.map((segment, i) => ({
+    ...files[i]!,
+    columns: segment.columns,
+  }));
+  const written = await Promise.all(
+    segments.map(async (segment, i): Promise<readonly Segment[]> => {
+      const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
+      if (matches[i]!.given.length === 0 && !hasGivenIds) return [segment];
+      const { replacing, added } = await pool.run(
+        'replace',
+        () => ({
+          given: { ...segment, path: join(scratch, segment.path) },
+          columns,
+          keepsOthers: mode === 'upsert',
+          isById: idFields === null,
+          matches: matches[i]!,
+          segments: stored,
+          path: join(scratch, `changed-${i}`),
+        }),
+        signal,
+      );
+      return added === null ? replacing : [...replacing, added];
+    }),
+  );
+  return written.flat();
+}

@@ -1,0 +1,39 @@
+import type { Segment } from '../../../engine/store/store.js';
+
+/** How the records of an import or a migration name others, and what becomes of these. */
+export interface RecordChange {
+  readonly mode: 'overwrite' | 'upsert' | 'delete';
+  readonly datasetId: number;
+  /** Dotted names of the fields by which records are found; null: by their `_id`. */
+  readonly idFields: readonly string[] | null;
+}
+
+/** What a change does to the records that a dataset has. */
+export interface AppliedChange {
+  /** The version of the dataset in which the records were looked up. */
+  readonly base: number;
+  /** Its segments that lose rows. */
+  readonly update: readonly Segment[];
+  /** Number of records that are added, replaced and deleted. */
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Number of given keys that no record has. */
+  readonly notFound: number;
+}
+
+/** What the metadata of a task tell about an overwrite or an upsert. */
+export function changeCounts({
+  added,
+  changed,
+}: AppliedChange): Readonly<Record<'records_added' | 'records_changed', number>> {
+  return { records_added: added, records_changed: changed };
+}
+
+/** What the metadata of a task tell about a deletion. */
+export function deletionCounts({
+  removed,
+  notFound,
+}: AppliedChange): Readonly<Record<'records_deleted' | 'ids_not_found', number>> {
+  return { records_deleted: removed, ids_not_found: notFound };
+}

@@ -1,0 +1,224 @@
+import type { Data } from 'apache-arrow';
+import { parseJson, stringifyJson } from '../../../engine/core/json.js';
+import type { Column, Value } from '../../../engine/core/types.js';
+import { typedColumn } from '../../../engine/ingest/make-column.js';
+import type { RecordContext } from '../../../engine/ingest/record-context.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
+import { dateText, floatText } from '../../../engine/query/results/number-text.js';
+
+/**
+ * A column of stored values, `data` of the column `from`, as the column `to`: each value is cast, and reported if it cannot be, as the values
+ * of an import are. `failed` has one byte for each row, which is set to 1 for a row with an error. The caller releases the column when it
+ * has written it.
+ */
+export function castColumn(
+  data: Data,
+  from: Column,
+  to: Column,
+  context: RecordContext,
+  failed: Uint8Array,
+): ValueColumn {
+  const out = typedColumn(to, to.name, 0, context);
+  const append = appenderOf(from, data);
+  for (let row = 0; row < data.length; row++) {
+    if (!data.getValid(row)) continue;
+    context.line = row + 1;
+    context.hasFailed = false;
+    out.padTo(row);
+    append(out, row);
+    if (context.hasFailed) failed[row] = 1;
+  }
+  out.padTo(data.length);
+  return out;
+}
+
+/** Appends value number `i`, which is not null, of a column. */
+type Append = (out: ValueColumn, i: number) => void;
+
+function appenderOf(column: Column, data: Data): Append {
+  const append = shapeAppender(column, data);
+  if (column.type === 'json') return append;
+  const valueAt = readerOf(column, data);
+  // A column of JSON texts takes every value as one.
+  return (out, i) => {
+    if (out.storesJson) appendText(out, stringifyJson(valueAt(i)));
+    else append(out, i);
+  };
+}
+
+function shapeAppender(column: Column, data: Data): Append {
+  if (column.isList) return listAppender(column, data);
+  if (column.type === 'object') return objectAppender(column, data);
+  return scalarAppender(column, data);
+}
+
+function listAppender(column: Column, data: Data): Append {
+  const elements = data.children[0]!;
+  const append = appenderOf({ ...column, isList: false }, elements);
+  const offsets = data.valueOffsets as Int32Array;
+  return (out, i) => {
+    const items = out.beginList();
+    if (items === null) return;
+    for (let k = offsets[i]!; k < offsets[i + 1]!; k++) {
+      if (elements.getValid(k)) append(items, k);
+      else items.appendNull();
+    }
+    out.endList();
+  };
+}
+
+function objectAppender({ children = [] }: Column, data: Data): Append {
+  const members = children.map((child, i) => {
+    const values = data.children[i]!;
+    return { name: child.name, values, append: appenderOf(child, values) };
+  });
+  return (out, i) => {
+    const fields = out.beginObject();
+    if (fields === null) return;
+    const { row } = fields;
+    for (const { name, values, append } of members) {
+      if (!values.getValid(i)) continue;
+      const field = fields.field(name);
+      if (field === null) continue;
+      field.padTo(row);
+      append(field, i);
+    }
+    out.endObject();
+  };
+}
+
+function scalarAppender(column: Column, data: Data): Append {
+  const { values } = data;
+  switch (column.type) {
+    case 'boolean':
+      return (out, i) => out.addBoolean(bitAt(data, i));
+    case 'integer':
+      return (out, i) => out.addInteger((values as Int32Array)[i]!);
+    case 'long':
+      return (out, i) => {
+        const value = (values as BigInt64Array)[i]!;
+        const number = Number(value);
+        if (Number.isSafeInteger(number)) out.addInteger(number);
+        else out.addBigint(value);
+      };
+    case 'double':
+      return (out, i) => out.addDouble((values as Float64Array)[i]!);
+    case 'float':
+      return (out, i) => out.addDouble(shortFloat((values as Float32Array)[i]!));
+    case 'date':
+      return (out, i) => appendText(out, dateAt(data, i));
+    case 'json':
+      return (out, i) => {
+        if (out.storesJson) appendBytes(out, data, i);
+        else appendValue(out, parseJson(textAt(data, i)));
+      };
+    default:
+      return (out, i) => appendBytes(out, data, i);
+  }
+}
+
+function appendBytes(out: ValueColumn, { values, valueOffsets }: Data, i: number): void {
+  const offsets = valueOffsets as Int32Array;
+  out.addString(values as Uint8Array, offsets[i]!, offsets[i + 1]!);
+}
+
+function appendText(out: ValueColumn, text: string): void {
+  const bytes = encoder.encode(text);
+  out.addString(bytes, 0, bytes.length);
+}
+
+/** Appends a value that was parsed from JSON. */
+function appendValue(out: ValueColumn, value: Value): void {
+  if (out.storesJson && value !== null) return appendText(out, stringifyJson(value));
+  if (value === null) out.appendNull();
+  else if (typeof value === 'boolean') out.addBoolean(value);
+  else if (typeof value === 'bigint') out.addBigint(value);
+  else if (typeof value === 'string') appendText(out, value);
+  else if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) out.addInteger(value);
+    else out.addDouble(value);
+  } else if (Array.isArray(value)) {
+    const items = out.beginList();
+    if (items === null) return;
+    for (const item of value as readonly Value[]) appendValue(items, item);
+    out.endList();
+  } else {
+    const fields = out.beginObject();
+    if (fields === null) return;
+    const { row } = fields;
+    for (const [name, member] of Object.entries(value)) {
+      const field = member === null ? null : fields.field(name);
+      if (field === null) continue;
+      field.padTo(row);
+      appendValue(field, member as Value);
+    }
+    out.endObject();
+  }
+}
+
+/** The values of a column, for those that become JSON text: null where there is none. */
+function readerOf(column: Column, data: Data): (i: number) => Value {
+  const read = shapeReader(column, data);
+  return (i) => (data.getValid(i) ? read(i) : null);
+}
+
+function shapeReader(column: Column, data: Data): (i: number) => Value {
+  const { values } = data;
+  if (column.isList) {
+    const element = readerOf({ ...column, isList: false }, data.children[0]!);
+    const offsets = data.valueOffsets as Int32Array;
+    return (i) =>
+      Array.from({ length: offsets[i + 1]! - offsets[i]! }, (_, k) => element(offsets[i]! + k));
+  }
+  switch (column.type) {
+    case 'object': {
+      const members = (column.children ?? []).map(
+        (child, i) => [child.name, readerOf(child, data.children[i]!)] as const,
+      );
+      return (i) =>
+        Object.fromEntries(
+          members.flatMap(([name, read]) => {
+            const value = read(i);
+            return value === null ? [] : [[name, value] as const];
+          }),
+        );
+    }
+    case 'boolean':
+      return (i) => bitAt(data, i);
+    case 'float':
+      return (i) => shortFloat((values as Float32Array)[i]!);
+    case 'date':
+      return (i) => dateAt(data, i);
+    case 'json':
+      return (i) => parseJson(textAt(data, i));
+    case 'integer':
+    case 'long':
+    case 'double':
+      return (i) => (values as Int32Array | BigInt64Array | Float64Array)[i]!;
+    default:
+      return (i) => textAt(data, i);
+  }
+}
+
+function bitAt({ values, offset }: Data, i: number): boolean {
+  const bit = offset + i;
+  return (((values as Uint8Array)[bit >> 3]! >> (bit & 7)) & 1) === 1;
+}
+
+function textAt({ values, valueOffsets }: Data, i: number): string {
+  const offsets = valueOffsets as Int32Array;
+  return decoder.decode((values as Uint8Array).subarray(offsets[i]!, offsets[i + 1]!));
+}
+
+/** A date as answers show it. */
+function dateAt({ values }: Data, i: number): string {
+  return dateText(Number((values as BigInt64Array)[i]!)).slice(1, -1);
+}
+
+/** A 32-bit float as the double with the fewest digits, which answers show. */
+function shortFloat(value: number): number {
+  return Number.isFinite(value) ? Number(floatText(value)) : value;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();

@@ -1,0 +1,136 @@
+import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import { bitmapRows } from '../../../engine/text/bitmap.js';
+
+/** A segment of the source, and those of its rows that a chunk has: all of them, or their numbers, ascending. */
+export interface ChunkSegment {
+  /** Absolute. */
+  readonly file: string;
+  readonly segment: Segment;
+  readonly rows: Int32Array | 'all';
+}
+
+/** The records of a chunk: the rows of the segments one after another, or in an order of their own. */
+export interface ChunkRows {
+  readonly segments: readonly ChunkSegment[];
+  /** Pairs of an index into `segments` and a row number; `ChunkSegment.rows` is not used then. */
+  readonly order?: Int32Array;
+}
+
+/** Limits of a chunk, which a pool thread holds decoded in memory: one row group, and these. */
+const maxBytes = 16 << 20;
+const maxValues = 4_000_000;
+/** Chunks of wide records have no fewer. */
+const minRows = 256;
+
+/** The number of records of a chunk. */
+export function countRows({ segments, order }: ChunkRows): number {
+  return order ? order.length / 2 : segments.reduce((sum, one) => sum + lengthOf(one), 0);
+}
+
+/**
+ * Cuts the rows that a query finds, in their order, into chunks. Where the rows of a segment follow each other, they stay in one chunk, which is a
+ * whole segment if the query finds it whole; small segments share one.
+ */
+export async function* chunkRows(
+  batches: AsyncIterable<RowBatch>,
+  snapshot: Snapshot,
+  leaves: number,
+): AsyncGenerator<ChunkRows> {
+  const files = segmentFiles(snapshot);
+  const at = (number: number): Omit<ChunkSegment, 'rows'> => ({
+    file: files[number]!.path,
+    segment: snapshot.segments[number]!,
+  });
+  const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
+  const most = Math.max(
+    minRows,
+    Math.min(rowGroupRows, Math.floor(maxBytes / recordBytes), Math.floor(maxValues / leaves)),
+  );
+  const ordered = new OrderedRows(most, at);
+  let whole: ChunkSegment[] = [];
+  let rows = 0;
+  let last = -1;
+  for await (const batch of batches) {
+    if ('refs' in batch) {
+      for (const [segment, row] of batch.refs) {
+        const full = ordered.add(segment, row);
+        if (full) yield full;
+      }
+      continue;
+    }
+    const { segment: number } = batch;
+    const found = batch.rows instanceof Uint8Array ? bitmapRows(batch.rows) : batch.rows;
+    const own = { ...at(number), rows: found };
+    const count = lengthOf(own);
+    if (count === 0) continue;
+    const before = whole.at(-1);
+    if (number === last && before !== undefined) {
+      whole[whole.length - 1] = { ...own, rows: joined(before, own) };
+    } else {
+      if (rows > 0 && rows + count > most) {
+        yield { segments: whole };
+        whole = [];
+        rows = 0;
+      }
+      whole.push(own);
+    }
+    rows += count;
+    last = number;
+  }
+  if (whole.length > 0) yield { segments: whole };
+  const rest = ordered.cut();
+  if (rest) yield rest;
+}
+
+/** The rows of a chunk whose order is not that of the segments. */
+class OrderedRows {
+  readonly #most: number;
+  readonly #at: (segment: number) => Omit<ChunkSegment, 'rows'>;
+  #indexes = new Map<number, number>();
+  #order: Int32Array;
+  #length = 0;
+
+  constructor(most: number, at: (segment: number) => Omit<ChunkSegment, 'rows'>) {
+    this.#most = most;
+    this.#at = at;
+    this.#order = new Int32Array(0);
+  }
+
+  /** Adds a row; returns the chunk that it completes. */
+  add(segment: number, row: number): ChunkRows | undefined {
+    if (this.#order.length === 0) this.#order = new Int32Array(2 * this.#most);
+    let index = this.#indexes.get(segment);
+    if (index === undefined) this.#indexes.set(segment, (index = this.#indexes.size));
+    this.#order[this.#length++] = index;
+    this.#order[this.#length++] = row;
+    return this.#length === this.#order.length ? this.cut() : undefined;
+  }
+
+  /** The rows that were added since the last chunk. */
+  cut(): ChunkRows | undefined {
+    if (this.#length === 0) return undefined;
+    const segments = [...this.#indexes.keys()].map((number) => ({
+      ...this.#at(number),
+      rows: 'all' as const,
+    }));
+    const order = this.#order.slice(0, this.#length);
+    this.#indexes = new Map();
+    this.#length = 0;
+    return { segments, order };
+  }
+}
+
+function lengthOf({ segment, rows }: ChunkSegment): number {
+  return rows === 'all' ? segment.rows : rows.length;
+}
+
+function joined(a: ChunkSegment, b: ChunkSegment): Int32Array {
+  if (a.rows === 'all' || b.rows === 'all')
+    throw new Error(`rows of segment ${a.segment.path} come twice`);
+  const rows = new Int32Array(a.rows.length + b.rows.length);
+  rows.set(a.rows);
+  rows.set(b.rows, a.rows.length);
+  return rows;
+}

@@ -1,0 +1,227 @@
+import { join } from 'node:path';
+import { AppError } from '../../../engine/core/errors.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import { flushSegment } from '../../../engine/store/segment.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import type { RunContext } from '../job.js';
+import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
+import { withFinalTypes, type MigratedColumn } from './column-plan.js';
+import type { MigratedChunk } from './migrate-chunk.js';
+import type { MigrationParams } from './migration-types.js';
+
+/** Numbers of records; `read` is always the sum of the others. */
+export interface MigratedCounts {
+  readonly read: number;
+  readonly stored: number;
+  readonly rejected: number;
+}
+
+/**
+ * Writes the chunks of a migration in the threads of the pool, in any order, and keeps their results in the order of the query. If chunks
+ * disagree about a type, a second pass writes those chunks again.
+ */
+export class ChunkWriter {
+  readonly #params: MigrationParams;
+  readonly #context: RunContext;
+  readonly #results: MigratedChunk[] = [];
+  /** The rows of the chunks, if a second pass may be needed. */
+  readonly #rows: ChunkRows[] = [];
+  readonly #mayChange: boolean;
+  /** The rows of the first chunk. */
+  firstRows: ChunkRows | undefined;
+  #found = 0;
+  #done = 0;
+  #errors = 0;
+  #isStopped = false;
+
+  constructor(params: MigrationParams, context: RunContext) {
+    this.#params = params;
+    this.#context = context;
+    this.#mayChange = params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
+  }
+
+  /** The results of the chunks, in the order of the query; those after an error that ends the migration are left out. */
+  get chunks(): readonly MigratedChunk[] {
+    const { raiseOnErrors } = this.#params.validation;
+    const gap = this.#results.findIndex((chunk) => chunk === undefined);
+    const known = gap === -1 ? this.#results : this.#results.slice(0, gap);
+    const last = raiseOnErrors ? known.findIndex(({ findings }) => findings.errors > 0) : -1;
+    return last === -1 ? known : known.slice(0, last + 1);
+  }
+
+  segments(): readonly Segment[] {
+    return this.#results.flatMap(({ segment }) => (segment === null ? [] : [segment]));
+  }
+
+  counts(): MigratedCounts {
+    const sum = (of: (chunk: MigratedChunk) => number): number =>
+      this.chunks.reduce((total, chunk) => total + of(chunk), 0);
+    // A dry run that casts nothing reads nothing.
+    if (this.#readsNothing) return { read: this.#found, stored: this.#found, rejected: 0 };
+    return {
+      read: sum(({ read }) => read),
+      stored: sum(({ stored }) => stored),
+      rejected: sum(({ rejected }) => rejected),
+    };
+  }
+
+  /** Writes the rows that the query finds. */
+  async writeAll(batches: AsyncIterable<RowBatch>): Promise<void> {
+    const { snapshot, columns } = this.#params;
+    const leaves = 2 + fieldsOfColumns(columns.map(({ to }) => to)).length;
+    const isWhole = await this.#each(chunkRows(batches, snapshot, leaves), async (rows, index) => {
+      this.firstRows ??= rows;
+      this.#found += countRows(rows);
+      if (this.#readsNothing) return;
+      if (this.#mayChange) this.#rows[index] = rows;
+      await this.#write(rows, index, 'a');
+    });
+    if (isWhole) await this.#writeAgain();
+    this.#report(this.#done);
+  }
+
+  /** Writes these rows, for the report of a dry run. */
+  async sample(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
+    const columns = withFinalTypes(this.#params.columns, final);
+    const { segment } = await this.#run(rows, 0, 's', columns, false);
+    return segment === null ? [] : [segment];
+  }
+
+  get #readsNothing(): boolean {
+    const { dryRun, change, columns } = this.#params;
+    return dryRun !== null && change === null && !columns.some(({ isCast }) => isCast);
+  }
+
+  /** The second pass: writes the chunks again whose types differ from the ones unified over all chunks. */
+  async #writeAgain(): Promise<void> {
+    const { stored, columns } = this.#params;
+    if (!this.#mayChange) return;
+    const seen = this.#results.map((chunk) => chunk.columns);
+    const final = unifyColumns(stored, seen).columns;
+    const outdated = this.#results.flatMap((chunk, index) =>
+      chunk.stored > 0 && needsRewrite(chunk.columns, final) ? [index] : [],
+    );
+    const changed = withFinalTypes(columns, final);
+    await this.#each(outdated, (index) => this.#write(this.#rows[index]!, index, 'b', changed));
+  }
+
+  async #write(
+    rows: ChunkRows,
+    index: number,
+    pass: 'a' | 'b',
+    columns: readonly MigratedColumn[] = this.#params.columns,
+  ): Promise<void> {
+    const first = this.#results[index];
+    const chunk = await this.#run(rows, index, pass, columns, this.#params.dryRun !== null);
+    if (first === undefined) {
+      this.#results[index] = chunk;
+      this.#report((this.#done += chunk.read));
+      if (this.#params.validation.raiseOnErrors && chunk.findings.errors > 0)
+        this.#isStopped = true;
+      this.#errors += chunk.rejected;
+    } else {
+      // The first pass has the warnings, the second the errors.
+      const findings = first.findings.errors > 0 ? first.findings : merged(first, chunk);
+      this.#results[index] = { ...chunk, findings };
+    }
+  }
+
+  async #run(
+    rows: ChunkRows,
+    index: number,
+    pass: 'a' | 'b' | 's',
+    columns: readonly MigratedColumn[],
+    isDryRun: boolean,
+  ): Promise<MigratedChunk> {
+    const { commitId, validation, change } = this.#params;
+    const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
+    const name = `${commitId}-${String(index).padStart(6, '0')}`;
+    const chunk = await pool.run(
+      'migrate',
+      // Each attempt writes a file of its own, because a dead thread may have left an incomplete one.
+      (attempt) => ({
+        rows,
+        columns,
+        index,
+        commitId,
+        isFinal: pass !== 'a',
+        validation,
+        file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
+        isDryRun: isDryRun && change === null,
+      }),
+      signal,
+    );
+    // Flushed here, so that the thread reads its next chunk meanwhile.
+    if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
+    const written = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
+    if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== written) {
+      throw new AppError(
+        'internal',
+        `chunk ${index}: ${chunk.read} records read, but ${written} stored and ${chunk.rejected} rejected`,
+      );
+    }
+    return chunk;
+  }
+
+  /**
+   * Starts `work` for each item, two more at a time than there are threads, so that none waits while a chunk is prepared. Resolves when all
+   * are finished, with false if a chunk has stopped the migration. After a failure none is started, and the first one is thrown.
+   */
+  async #each<T>(
+    items: Iterable<T> | AsyncIterable<T>,
+    work: (item: T, index: number) => Promise<void>,
+  ): Promise<boolean> {
+    const { pool, signal } = this.#context;
+    const inProgress = new Set<Promise<void>>();
+    const failures: { readonly index: number; readonly error: unknown }[] = [];
+    let index = 0;
+    try {
+      for await (const item of items) {
+        if (this.#isStopped || failures.length > 0) break;
+        signal.throwIfAborted();
+        const number = index++;
+        const working: Promise<void> = work(item, number)
+          .catch((error: unknown) => void failures.push({ index: number, error }))
+          .finally(() => void inProgress.delete(working));
+        inProgress.add(working);
+        while (inProgress.size >= pool.threads + 2) await Promise.race(inProgress);
+      }
+    } finally {
+      await Promise.all(inProgress);
+    }
+    const [first] = failures.sort((a, b) => a.index - b.index);
+    if (first !== undefined) throw first.error;
+    return !this.#isStopped;
+  }
+
+  #report(records: number): void {
+    const { snapshot, request } = this.#params;
+    const isEvery = request.predicate.kind === 'all';
+    const total = isEvery ? Math.min(snapshot.rows, request.limit) : null;
+    this.#context.progress({
+      records,
+      recordsTotal: total,
+      bytes: 0,
+      bytesTotal: 0,
+      errors: this.#errors,
+    });
+  }
+}
+
+function merged(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {
+  const { findings } = second;
+  if (findings.errors === 0) return first.findings;
+  const counts = { ...first.findings.counts };
+  for (const [code, count] of Object.entries(findings.counts))
+    counts[code] = (counts[code] ?? 0) + count;
+  return {
+    counts,
+    errors: findings.errors,
+    warnings: first.findings.warnings + findings.warnings,
+    records: findings.records,
+    examples: [...first.findings.examples, ...findings.examples],
+  };
+}

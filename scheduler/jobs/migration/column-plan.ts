@@ -1,0 +1,76 @@
+import { mayWiden, type Column, type Columns } from '../../../engine/core/types.js';
+import { overlaidColumns } from '../../../engine/ingest/overlaid-columns.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
+
+/** What becomes of a column of the source. */
+export interface MigratedColumn {
+  /** The column with the type as which it is read. */
+  readonly from: Column;
+  /** The column of the target. */
+  readonly to: Column;
+  /** Its values are cast one by one; otherwise they are stored as they are read. */
+  readonly isCast: boolean;
+}
+
+/**
+ * What becomes of the columns of the source. `known` holds the columns whose types the migration must keep, and `stored` the ones that the
+ * target stores. A field keeps the type that the target has for it, or that the request declares; others have the type of the
+ * source.
+ *
+ * Choice: a field of the target that nobody declared gets the wider type of the source's field at once, whether or not a value needs it.
+ */
+export function migratedColumns(
+  source: Columns,
+  known: Columns,
+  stored: Columns,
+): readonly MigratedColumn[] {
+  const wanted = overlaidColumns(source, known);
+  const { columns } = unifyColumns(stored, [wanted]);
+  return source.map((from, i) => {
+    const to = named(wanted[i]!, columns);
+    const read = readAs(from, to);
+    return { from: read ?? from, to, isCast: read === undefined };
+  });
+}
+
+/** The columns as which values are stored when the types of all chunks are unified. */
+export function withFinalTypes(
+  columns: readonly MigratedColumn[],
+  final: Columns,
+): readonly MigratedColumn[] {
+  return columns.map((column) => {
+    const found = final.find(({ name }) => name === column.to.name);
+    return found === undefined ? column : { ...column, to: found };
+  });
+}
+
+/** A column with the physical names that it, and its members, have in the target. */
+function named(column: Column, columns: Columns): Column {
+  const found = columns.find(({ name }) => name === column.name);
+  if (found === undefined) return column;
+  const { children } = column;
+  return {
+    ...column,
+    physical: found.physical,
+    ...(children && { children: children.map((child) => named(child, found.children ?? [])) }),
+  };
+}
+
+/** The column of the source with the type as which it is read, if its values can then be stored as `to` without a cast. */
+function readAs(from: Column, to: Column): Column | undefined {
+  if (from.isList !== to.isList) return undefined;
+  if (from.type === 'object' && to.type === 'object') {
+    const children: Column[] = [];
+    for (const child of from.children ?? []) {
+      const other = to.children?.find(({ name }) => name === child.name);
+      const read = other && readAs(child, other);
+      if (read === undefined) return undefined;
+      children.push(read);
+    }
+    return { ...from, children };
+  }
+  if (from.type === to.type) return from;
+  const isLongerText =
+    (from.type === 'string' || from.type === 'text') && (to.type === 'text' || to.type === 'blob');
+  return mayWiden(from.type, to.type) || isLongerText ? { ...from, type: to.type } : undefined;
+}

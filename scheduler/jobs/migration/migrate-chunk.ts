@@ -1,0 +1,165 @@
+import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
+import type { Column, Columns } from '../../../engine/core/types.js';
+import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
+import {
+  FindingCollector,
+  type Findings,
+  type ValidationParams,
+} from '../../../engine/ingest/findings.js';
+import { RecordContext } from '../../../engine/ingest/record-context.js';
+import { withRecordIds } from '../../../engine/ingest/record-ids.js';
+import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import { presentColumns } from '../../../engine/store/merge.js';
+import { writeUnflushed } from '../../../engine/store/segment.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { castColumn } from './cast-column.js';
+import { countRows, type ChunkRows } from './chunk-rows.js';
+import type { MigratedColumn } from './column-plan.js';
+import { readRows, withoutRecords } from './read-rows.js';
+
+/** A chunk of a migration, for a pool thread: plain data. */
+export interface MigrationChunk {
+  readonly rows: ChunkRows;
+  readonly columns: readonly MigratedColumn[];
+  /** Number of the chunk within the migration. */
+  readonly index: number;
+  readonly commitId: number;
+  /** This is the second pass: the warnings are known. */
+  readonly isFinal: boolean;
+  readonly validation: ValidationParams;
+  /** Absolute path of the segment to write, in the task's scratch folder. */
+  readonly file: string;
+  /** No segment is written. */
+  readonly isDryRun: boolean;
+}
+
+/** The result of `migrateChunk`; `read` is always `stored + rejected`. */
+export interface MigratedChunk {
+  /** Null if no record was stored, and in a dry run. */
+  readonly segment: Segment | null;
+  /** The columns that the chunk has, with the marks of `Column.seen`. */
+  readonly columns: Columns;
+  readonly read: number;
+  readonly stored: number;
+  readonly rejected: number;
+  /** Lines are the numbers of records within the chunk, from 1 on. */
+  readonly findings: Findings;
+}
+
+/** Reads the rows of a chunk column by column, casts what has another type in the target, and writes a segment that is not flushed yet. */
+export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
+  const report = new FindingCollector(job.validation, job.isFinal);
+  const { rows, validation } = job;
+  const first = await convert(job, rows, report);
+  const read = countRows(rows);
+  const rejected = first.failed.reduce((sum, flag) => sum + flag, 0);
+  // A warning that strict validation makes an error counts as one of its record.
+  const findings = { ...report.result(), records: rejected };
+  const stored = read - rejected;
+  const counts = { columns: first.batch.seen, read, stored, rejected, findings };
+  const mayReject = (validation.maxRejected ?? 0) > 0;
+  const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
+  if (!isStored || rejected === 0) {
+    const segment = isStored ? await write(first.batch, job) : null;
+    release(first);
+    return { ...counts, segment };
+  }
+  release(first);
+  const kept = withoutRecords(rows, first.failed);
+  // What it reports has been reported.
+  const second = await convert(job, kept, new FindingCollector(validation, true));
+  const segment = await write(second.batch, job);
+  release(second);
+  return { ...counts, columns: second.batch.seen, segment };
+}
+
+/** Records with the columns of the target. */
+interface Converted {
+  readonly batch: Batch;
+  /** One byte for each record: 1 if it has an error. */
+  readonly failed: Uint8Array;
+  readonly casts: readonly ValueColumn[];
+}
+
+async function convert(
+  { columns }: MigrationChunk,
+  rows: ChunkRows,
+  report: FindingCollector,
+): Promise<Converted> {
+  const count = countRows(rows);
+  const present = presentColumns(
+    columns.map(({ from }) => from),
+    rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
+  ).flatMap(withMembers);
+  const read = await readRows(rows, present);
+  const context = new RecordContext(report);
+  const failed = new Uint8Array(count);
+  const casts: ValueColumn[] = [];
+  const seen: Column[] = [];
+  const data: Data[] = [];
+  for (const [i, from] of present.entries()) {
+    const { to, isCast } = columns.find((one) => one.from.physical === from.physical)!;
+    if (isCast) {
+      const cast = castColumn(read[i]!, from, to, context, failed);
+      casts.push(cast);
+      const column = cast.column();
+      seen.push(column);
+      if (column.seen === undefined) data.push(cast.finish(count));
+    } else {
+      const column = narrowed(to, from);
+      seen.push(column);
+      data.push(renamed(read[i]!, column));
+    }
+  }
+  const batch = { ...makeBatch(storedColumns(seen), count, data), seen };
+  return { batch, failed, casts };
+}
+
+function release({ casts }: Converted): void {
+  for (const cast of casts) cast.release();
+}
+
+async function write(batch: Batch, { commitId, index, file }: MigrationChunk): Promise<Segment> {
+  const whole = withRecordIds(batch, commitId, index);
+  const segment = await writeUnflushed(whole, file);
+  whole.release();
+  return segment;
+}
+
+/** The column without objects that have no members here: Parquet cannot store these. */
+function withMembers(column: Column): Columns {
+  if (column.children === undefined) return [column];
+  const children = column.children.flatMap(withMembers);
+  return children.length === 0 ? [] : [{ ...column, children }];
+}
+
+/** The column of the target with the members that are read, in their order. */
+function narrowed(to: Column, from: Column): Column {
+  if (from.children === undefined) return to;
+  const children = from.children.map((child) =>
+    narrowed(
+      to.children!.find(({ name }) => name === child.name)!,
+      child,
+    ),
+  );
+  return { ...to, children };
+}
+
+/** The values under the physical names of the members of `column`. */
+function renamed(data: Data, column: Column): Data {
+  if (column.children === undefined) return data;
+  const { length, nullCount, nullBitmap } = data;
+  if (!column.isList) {
+    const children = column.children.map((child, i) => renamed(data.children[i]!, child));
+    const fields = children.map(
+      (child, i) => new Field(column.children![i]!.physical, child.type, true),
+    );
+    return makeData({ type: new Struct(fields), length, nullCount, nullBitmap, children });
+  }
+  const child = renamed(data.children[0]!, { ...column, isList: false });
+  const type = new List(new Field('element', child.type, true));
+  const valueOffsets = data.valueOffsets as Int32Array;
+  return makeData({ type, length, nullCount, nullBitmap, valueOffsets, child });
+}

@@ -1,0 +1,91 @@
+import { AppError } from '../../../engine/core/errors.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import {
+  columnFindings,
+  errorMessage,
+  joinFindings,
+  mergeFindings,
+  progressErrors,
+  validationJson,
+} from '../../../engine/ingest/findings.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
+import { TaskFailure } from '../job.js';
+import type { MigratedCounts } from './chunk-writer.js';
+import type { MigratedChunk } from './migrate-chunk.js';
+import type { MigrationParams } from './migration-types.js';
+
+/** What a migration whose records have been read would commit. */
+export interface MigrationOutcome {
+  /** All columns of the target after the migration. */
+  readonly columns: Columns;
+  /** Paths, as JSON, of the fields that a record may have. */
+  readonly seen: readonly string[];
+  readonly records: number;
+  readonly metadata: JsonObject;
+}
+
+/** The outcome of a migration. Throws a `TaskFailure` with the report if more records have an error than may be rejected. */
+export function migrationOutcome(
+  params: MigrationParams,
+  chunks: readonly MigratedChunk[],
+  counts: MigratedCounts,
+): MigrationOutcome {
+  const { sourceName, known, stored, validation, dryRun } = params;
+  const planned = params.columns.map(({ to }) => to);
+  const seen = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
+  const isDelete = params.change?.mode === 'delete';
+  const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seen);
+  let before = 0;
+  const parts = chunks.map(({ findings, read }) => {
+    const linesBefore = before;
+    before += read;
+    return { findings, linesBefore };
+  });
+  const added = columnFindings(known, columns, validation);
+  const findings = joinFindings([
+    { findings: added, file: null },
+    { findings: mergeFindings(parts), file: sourceName },
+  ]);
+  const { maxRejected = 0, strict, raiseOnErrors } = validation;
+  const most = strict || raiseOnErrors ? -1 : maxRejected;
+  const isRefused = counts.rejected > 0 && counts.rejected > most;
+  const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
+  const { read, stored: written, rejected } = counts;
+  const metadata = {
+    progress: {
+      processed_records: read,
+      total_records: read,
+      percent: 100,
+      errors: progressErrors(findings),
+    },
+    validation: validationJson(findings),
+    receipt: {
+      source_version: params.snapshot.version,
+      records_read: read,
+      records_stored: written,
+      records_rejected: rejected,
+      is_committed: failure === null && dryRun === null,
+    },
+  };
+  if (failure !== null) {
+    const limit = maxRejected > 0 && most >= 0 && isRefused;
+    const message = limit
+      ? `${failure}; ${rejected} records are rejected, validation_params.max_rejected is ${maxRejected}`
+      : failure;
+    throw new TaskFailure(new AppError('input', message), metadata);
+  }
+  return { columns, seen: pathsOf(seen.flat()), records: read, metadata };
+}
+
+function withoutGivenId(columns: Columns): Columns {
+  return columns.filter(({ physical }) => physical !== givenId.physical);
+}
+
+function pathsOf(columns: Columns, above: readonly string[] = []): readonly string[] {
+  const paths = columns.flatMap(({ name, children }) => {
+    const path = [...above, name];
+    return [JSON.stringify(path), ...pathsOf(children ?? [], path)];
+  });
+  return [...new Set(paths)];
+}

@@ -1,0 +1,18 @@
+import type { Job } from '../job.js';
+import type { MigrationParams, MigrationResult } from './migration-types.js';
+import { runMigration } from './run-migration.js';
+
+/** Copies the records of a query from one dataset to another, or deletes them there, as one commit. */
+export const migrationJob: Job<'migration', MigrationParams, MigrationResult> = {
+  kind: 'migration',
+  type: 'datasets.DatasetMigration',
+  displayName: 'Dataset Migration',
+
+  async prepare(task, context) {
+    return (await import('./prepare-migration.js')).prepareMigration(task, context);
+  },
+  run: runMigration,
+  async publish(task, result, context) {
+    return (await import('./publish-migration.js')).publishMigration(task, result, context);
+  },
+};

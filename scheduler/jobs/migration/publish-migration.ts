@@ -1,0 +1,171 @@
+import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
+import type { Publication } from '../../../engine/catalog/publish.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { commitChange } from '../commit-change.js';
+import { dryRunReport } from '../import/dry-run-report.js';
+import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
+import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
+import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
+import { fieldEditsOf } from '../import/target-fields.js';
+import type { PublishContext, Published } from '../job.js';
+import { appendableSnapshot } from '../visible-data.js';
+import type { MigrationResult } from './migration-types.js';
+import { migrationOf } from './prepare-migration.js';
+
+/** Commits the segments to the target, or stores the report of a dry run. */
+export async function publishMigration(
+  task: TaskRow,
+  result: MigrationResult,
+  context: PublishContext,
+): Promise<Published> {
+  const { catalog, store } = context;
+  const row = await migrationOf(task, context);
+  const { change: applied } = result;
+  if (applied && row.commitMode === 'delete')
+    return publishDeletions(task, row, result, applied, context);
+  if (row.isDryRun) return publishDryRun(task, row, result, context);
+  // Two commits at the same time would compete for the same version.
+  return withDatasetLock(row.datasetId, async () => {
+    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    // Rows may have moved since they were found.
+    if (applied && snapshot.version !== applied.base) return 'run again';
+    const fields = await catalog.fields.all(row.datasetId);
+    const { columns } = unifyColumns(markedColumns(snapshot.columns, fields), [result.columns]);
+    const isOutdated = result.segments.some((segment) =>
+      needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
+    );
+    // A commit meanwhile has changed the type of a field, or a field was declared.
+    if (isOutdated || isRedeclared(result, fields)) return 'run again';
+    const written = result.segments.reduce((sum, { rows }) => sum + rows, 0);
+    const { added, changed } = applied ?? { added: written, changed: 0 };
+    const size = result.segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const publication: Publication = {
+      ...publicationOf(task, row, result, snapshot, context),
+      recordsModified: written,
+      ...(applied && { changes: { added, changed, removed: 0 } }),
+      recordsTotal: snapshot.rows + added,
+      bytesTotal: snapshot.bytes + size,
+      size,
+      genomeBuild: written > 0 ? result.genomeBuild : null,
+      columns,
+      newFields: newFields(columns, fields, result.described),
+      createdFields: result.createdFields,
+      edits: fieldEditsOf(row.targetFields, fields),
+      metadata: {
+        ...metadataOf(result, context),
+        ...(applied && { changes: changeCounts(applied) }),
+      },
+    };
+    const { version: base } = snapshot;
+    const update = applied?.update ?? [];
+    const change = {
+      columns,
+      add: result.segments,
+      remove: [],
+      update,
+      info: { publication },
+      base,
+    };
+    return commitChange(task, publication, change, context);
+  });
+}
+
+/** Deletes the records that were found, or stores what a dry run would delete. */
+async function publishDeletions(
+  task: TaskRow,
+  row: DatasetMigrationRow,
+  result: MigrationResult,
+  applied: AppliedChange,
+  context: PublishContext,
+): Promise<Published> {
+  const { base, update, removed } = applied;
+  const { catalog, store } = context;
+  const deletions = deletionCounts(applied);
+  const metadata = { ...metadataOf(result, context), deletions };
+  if (row.isDryRun) return complete(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
+  return withDatasetLock(row.datasetId, async () => {
+    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
+    const { columns } = snapshot;
+    const publication: Publication = {
+      ...publicationOf(task, row, result, snapshot, context),
+      recordsModified: removed,
+      changes: { added: 0, changed: 0, removed },
+      recordsTotal: snapshot.rows - removed,
+      metadata,
+    };
+    const change = { columns, add: [], remove: [], update, info: { publication }, base };
+    return commitChange(task, publication, change, context);
+  });
+}
+
+async function publishDryRun(
+  task: TaskRow,
+  row: DatasetMigrationRow,
+  result: MigrationResult,
+  context: PublishContext,
+): Promise<Published> {
+  const { catalog, store } = context;
+  const { columns: stored } = await store.snapshot(row.datasetId);
+  const fields = await catalog.fields.all(row.datasetId);
+  const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
+  const report = dryRunReport(result, columns, fields, result.described, result.createdFields);
+  const counts = result.change && changeCounts(result.change);
+  const metadata = { ...metadataOf(result, context), dry_run: { ...report, ...counts } };
+  return complete(task, row, result, metadata, context);
+}
+
+/** Completes a dry run, whose only result is the task's metadata. */
+async function complete(
+  task: TaskRow,
+  row: DatasetMigrationRow,
+  { records }: MigrationResult,
+  metadata: JsonObject,
+  { catalog, now }: PublishContext,
+): Promise<Published> {
+  await catalog.transaction(async (tx) => {
+    await tx.datasetMigrations.countDocuments(row.id, records);
+    await tx.tasks.complete(task.id, { metadata, now: now() });
+  });
+  return 'published';
+}
+
+/** The metadata with the final progress, because the last one reported may be outdated. */
+function metadataOf({ metadata }: MigrationResult, { progress }: PublishContext): JsonObject {
+  return { ...metadata, progress: { ...progress, ...(metadata['progress'] as JsonObject) } };
+}
+
+/** A publication that changes nothing yet. */
+function publicationOf(
+  task: TaskRow,
+  row: DatasetMigrationRow,
+  result: MigrationResult,
+  snapshot: Snapshot,
+  context: PublishContext,
+): Publication {
+  return {
+    datasetId: row.datasetId,
+    importId: 0,
+    migration: { id: row.id, documents: result.records },
+    taskId: task.id,
+    commitId: row.commitId,
+    logVersion: snapshot.version + 1,
+    mode: row.commitMode,
+    title: 'Records Migration',
+    recordsModified: 0,
+    recordsTotal: snapshot.rows,
+    bytesTotal: snapshot.bytes,
+    size: 0,
+    genomeBuild: null,
+    columns: snapshot.columns,
+    newFields: [],
+    createdFields: [],
+    edits: [],
+    metadata: metadataOf(result, context),
+    time: context.now(),
+  };
+}

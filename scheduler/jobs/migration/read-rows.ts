@@ -1,0 +1,116 @@
+import type { Data } from 'apache-arrow';
+import type { Columns } from '../../../engine/core/types.js';
+import {
+  materialise,
+  openSegments,
+  type RowRef,
+} from '../../../engine/query/results/materialise.js';
+import { readColumns } from '../../../engine/store/read-columns.js';
+import { takeRows } from '../../../engine/store/take-rows.js';
+import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
+
+/**
+ * Segments are read whole if at least this share of their rows is wanted; otherwise only the pages with wanted rows are. Rows in an order of
+ * their own are spread over all pages, and reading them page by page would keep every page in memory.
+ */
+const wholeShare = 1 / 8;
+const wholeOrderedShare = 1 / 1024;
+
+/** The values of the rows of a chunk as Arrow columns, one for each of `columns`, which at least one of the segments has. */
+export async function readRows(rows: ChunkRows, columns: Columns): Promise<readonly Data[]> {
+  const { segments, order } = rows;
+  if (columns.length === 0) return [];
+  const all = segments.reduce((sum, { segment }) => sum + segment.rows, 0);
+  const count = countRows(rows);
+  if (order === undefined && count >= all * wholeShare) return readWhole(segments, columns);
+  if (order !== undefined && count >= all * wholeOrderedShare) {
+    const { ascending, positions } = unordered(segments, order);
+    const data = await readWhole(ascending, columns);
+    return data.map((column) => takeRows(column, positions));
+  }
+  const source = openSegments(
+    segments.map(({ file, segment: { blockChecksums } }) => ({ path: file, blockChecksums })),
+  );
+  const projection = columns.map((column) => ({ column, isStored: true }));
+  try {
+    return materialise(source, refsOf(rows), projection, 'columns').data.children;
+  } finally {
+    source.close();
+  }
+}
+
+function readWhole(segments: readonly ChunkSegment[], columns: Columns): Promise<readonly Data[]> {
+  return readColumns(
+    segments.map((one) => ({ ...one, leftOut: leftOut(one) })),
+    columns,
+  );
+}
+
+/** The rows of an order segment by segment, ascending, and where each row of the order is among them. */
+function unordered(
+  segments: readonly ChunkSegment[],
+  order: Int32Array,
+): { readonly ascending: readonly ChunkSegment[]; readonly positions: Int32Array } {
+  const count = order.length / 2;
+  const ends = new Int32Array(segments.length + 1);
+  for (let i = 0; i < order.length; i += 2) ends[order[i]! + 1]!++;
+  for (let i = 0; i < segments.length; i++) ends[i + 1]! += ends[i]!;
+  const next = ends.slice();
+  // A row and its place in the order, as one number below 2^53.
+  const keys = new Float64Array(count);
+  for (let i = 0; i < count; i++) keys[next[order[2 * i]!]!++] = order[2 * i + 1]! * count + i;
+  const positions = new Int32Array(count);
+  const ascending = segments.map((one, index) => {
+    const own = keys.subarray(ends[index], ends[index + 1]).sort();
+    const rows = new Int32Array(own.length);
+    for (let k = 0; k < own.length; k++) {
+      const row = Math.floor(own[k]! / count);
+      rows[k] = row;
+      positions[own[k]! - row * count] = ends[index]! + k;
+    }
+    return { ...one, rows };
+  });
+  return { ascending, positions };
+}
+
+/** The chunk without the records whose byte in `dropped` is 1. */
+export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
+  const { segments, order } = rows;
+  if (order !== undefined)
+    return { segments, order: order.filter((_, i) => dropped[i >> 1] === 0) };
+  let before = 0;
+  return {
+    segments: segments.map((one) => {
+      const own = rowsOf(one);
+      const first = before;
+      before += own.length;
+      return { ...one, rows: own.filter((_, i) => dropped[first + i] === 0) };
+    }),
+  };
+}
+
+/** The rows of a segment that a chunk does not have. */
+function leftOut({ segment, rows }: ChunkSegment): Int32Array {
+  if (rows === 'all') return new Int32Array(0);
+  const others = new Int32Array(segment.rows - rows.length);
+  let count = 0;
+  let next = 0;
+  for (let row = 0; row < segment.rows; row++) {
+    if (rows[next] === row) next++;
+    else others[count++] = row;
+  }
+  return others;
+}
+
+function rowsOf({ segment, rows }: ChunkSegment): Int32Array {
+  return rows === 'all' ? Int32Array.from({ length: segment.rows }, (_, row) => row) : rows;
+}
+
+function* refsOf({ segments, order }: ChunkRows): Generator<RowRef> {
+  if (order !== undefined) {
+    for (let i = 0; i < order.length; i += 2) yield [order[i]!, order[i + 1]!];
+    return;
+  }
+  for (const [index, segment] of segments.entries())
+    for (const row of rowsOf(segment)) yield [index, row];
+}

@@ -1,0 +1,96 @@
+import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
+import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { canceled } from '../../../engine/core/errors.js';
+import { applyChange, deletionOf } from '../change/apply-change.js';
+import { sampleOfSegments, sampleRecords } from '../import/dry-run.js';
+import type { RunContext } from '../job.js';
+import { countRows, type ChunkRows } from './chunk-rows.js';
+import { ChunkWriter } from './chunk-writer.js';
+import { migrationOutcome, type MigrationOutcome } from './migration-outcome.js';
+import type { MigrationParams, MigrationResult } from './migration-types.js';
+
+/** Timeout of the query: that of an export. */
+const queryMs = 24 * 3_600_000;
+
+/** Writes the records that the query finds, with the columns of the target, as segments in the scratch folder, or finds those to delete. */
+export async function runMigration(
+  params: MigrationParams,
+  context: RunContext,
+): Promise<MigrationResult> {
+  const { snapshot, request } = params;
+  try {
+    if (!needsEngine(snapshot, request)) return await migrated(params, context, undefined);
+    return await context.withQueryEngine((engine) => migrated(params, context, engine));
+  } catch (error) {
+    throw context.signal.aborted ? canceled() : error;
+  }
+}
+
+async function migrated(
+  params: MigrationParams,
+  context: RunContext,
+  engine: QueryEngine | undefined,
+): Promise<MigrationResult> {
+  const { snapshot, request, change, deletesRows, dryRun } = params;
+  const options = {
+    signal: context.signal,
+    timeoutMs: queryMs,
+    subject: `dataset ${snapshot.datasetId}`,
+  };
+  const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
+  if (deletesRows) {
+    const applied = await deletionOf(snapshot, batches());
+    const counts = { read: applied.removed, stored: 0, rejected: 0 };
+    return { ...resultOf(params, migrationOutcome(params, [], counts)), change: applied };
+  }
+  const writer = new ChunkWriter(params, context);
+  await writer.writeAll(batches());
+  const outcome = migrationOutcome(params, writer.chunks, writer.counts());
+  const given = { ...resultOf(params, outcome), segments: writer.segments() };
+  const result = change ? { ...given, ...(await applyChange(change, given, context)) } : given;
+  if (dryRun === null || change?.mode === 'delete') return result;
+  const first = writer.firstRows === undefined ? undefined : head(writer.firstRows, sampleRecords);
+  const sample = await sampleOfSegments(
+    first === undefined ? [] : await writer.sample(first, outcome.columns),
+    outcome.columns,
+    dryRun.fields,
+    params.described,
+    context,
+  );
+  return { ...result, dryRun: { sample, seen: outcome.seen } };
+}
+
+function resultOf(
+  { declared, described, createdFields, genomeBuild }: MigrationParams,
+  { columns, records, metadata }: MigrationOutcome,
+): MigrationResult {
+  return {
+    segments: [],
+    columns,
+    declared,
+    described,
+    createdFields,
+    genomeBuild,
+    records,
+    metadata,
+  };
+}
+
+/** The first records of a chunk. */
+function head(rows: ChunkRows, most: number): ChunkRows {
+  const { segments, order } = rows;
+  if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };
+  let left = most;
+  const first = segments.flatMap((one) => {
+    const own = Math.min(left, countRows({ segments: [one] }));
+    left -= own;
+    if (own === 0) return [];
+    const wanted =
+      one.rows === 'all'
+        ? Int32Array.from({ length: own }, (_, row) => row)
+        : one.rows.slice(0, own);
+    return { ...one, rows: wanted };
+  });
+  return { segments: first };
+}

@@ -1,0 +1,267 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor, type Answer } from '../server.js';
+
+const { ann, newDataset, newFile, total } = await startLab();
+
+const fixtures = join(import.meta.dirname, '../../../../test/fixtures');
+
+async function imported(body: object): Promise<number> {
+  const dataset_id = await newDataset();
+  const made = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
+  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
+  return dataset_id;
+}
+
+async function importedFile(path: string): Promise<number> {
+  const object_id = await newFile(path.split('/').at(-1)!, await readFile(join(fixtures, path)));
+  return imported({ object_id });
+}
+
+async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
+  const made = await ann.post('/v2/dataset_migrations', { source_id, target_id, ...body });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+}
+
+async function migrated(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
+  const done = await migrate(source_id, target_id, body);
+  expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
+  return done;
+}
+
+/** The lines of an export without `_id` and `_commit`. */
+async function lines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
+  const made = await ann.post('/v2/dataset_exports', { dataset_id, format: 'json', params });
+  await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+  const address = await ann.get(`/v2/dataset_exports/${idOf(made)}/download?redirect=`);
+  const file = Buffer.from(await (await fetch(String(address.json['url']))).arrayBuffer());
+  return gunzipSync(file)
+    .toString()
+    .split('\n')
+    .map((line) => line.replace(/^\{"_id":"[^"]*","_commit":"[^"]*",?/, '{'));
+}
+
+async function fieldsOf(datasetId: number): Promise<readonly object[]> {
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?limit=1000`));
+  const properties = ['name', 'title', 'description', 'data_type', 'is_list', 'entity_type', 'is_hidden', 'ordering', 'url_template']; // prettier-ignore
+  return fields.map((field) => Object.fromEntries(properties.map((key) => [key, field[key]])));
+}
+
+async function found(datasetId: number, body: object): Promise<readonly Record<string, unknown>[]> {
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+  return json['results'] as readonly Record<string, unknown>[];
+}
+
+describe('a migration of a whole dataset has the records and fields of its source', () => {
+  test.each([
+    'vcf/clinvar_grch38.vcf.gz',
+    'vcf/freebayes_7_samples.vcf',
+    'vcf/snpeff_ann_chr22.vcf',
+    'vcf/trio_sv_csq.vcf.gz',
+    'vcf/all_4.3_features_utf8.vcf',
+    'jsonl/clinvar_ten_records.json',
+    'jsonl/panelapp_panels.json',
+    'jsonl/stream_json_sample.json',
+    'csv/civic_variant_summaries.tsv',
+    'csv/genes_dbnsfp.tsv',
+    'csv/strange.csv',
+    'xml/clinvar_rcv_08.xml',
+    'gff3/ensembl_MYC.gff3',
+  ])('%s', async (path) => {
+    const source = await importedFile(path);
+    const target = await newDataset();
+    const { json } = await migrated(source, target);
+    expect(await lines(target)).toEqual(await lines(source));
+    expect(await fieldsOf(target)).toEqual(await fieldsOf(source));
+    const [from, to] = await Promise.all([source, target].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
+    expect(to!.json['documents_count']).toBe(from!.json['documents_count']);
+    expect(to!.json['genome_builds']).toEqual(from!.json['genome_builds']);
+    expect(json['documents_count']).toBe(from!.json['documents_count']);
+  });
+});
+
+/** Records of every shape: nested lists of objects, missing keys, empty lists, JSON of irregular shape. */
+const shapes = Array.from({ length: 300 }, (_, i) => ({
+  n: i % 7 === 0 ? null : (i * 37) % 101,
+  name: ['b', 'a', 'c'][i % 3],
+  score: i / 8,
+  ...(i % 5 > 0 && { flag: i % 3 === 0 }),
+  tags: i % 4 === 0 ? [] : [`t${i % 5}`, 'x'],
+  ...(i % 2 === 0 && { place: { start: i, names: ['p', `q${i}`] } }),
+  calls: i % 6 === 0 ? null : [{ id: i, gt: [0, i % 2] }, { depth: i / 3 }],
+  odd: i % 9 === 0 ? [[i]] : { k: i },
+}));
+
+describe('the query of the source', () => {
+  let source: number;
+  beforeAll(async () => {
+    source = await imported({ data_records: shapes });
+  });
+
+  test.each<[string, object]>([
+    ['no parameters', {}],
+    ['null parameters', { filters: null, limit: null, query: null, debug: true }],
+    ['a filter of most records', { filters: [['n__gt', 10]] }],
+    ['a filter of few records', { filters: [['n', 37]] }],
+    ['a filter of none', { filters: [['n', 1_000]] }],
+    ['a query string', { query: 'name:a AND score:[3 TO 30]' }],
+    ['an ordering', { ordering: ['-name', 'n'] }],
+    ['an ordering with a limit', { ordering: ['n'], limit: 17 }],
+    ['a limit', { limit: 120 }],
+    ['fields', { fields: ['place.names', 'calls.gt', 'name'] }],
+    ['left out fields', { exclude_fields: ['tags', 'calls.depth', 'place'] }],
+    ['all of these', { filters: [['name__in', ['a', 'c']]], ordering: ['-score'], limit: 40, exclude_fields: ['odd'] }],
+  ])('with %s finds the records that the target then has', async (_, source_params) => {
+    const target = await newDataset();
+    const { json } = await migrated(source, target, { source_params });
+    const page = { limit: 1_000, ...Object.fromEntries(Object.entries(source_params).filter(([, value]) => value !== null)), debug: undefined };
+    const wanted = await found(source, page);
+    const own = await found(target, { limit: 1_000 });
+    const plain = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
+    expect(plain(own).map(canonical)).toEqual(plain(wanted).map(canonical));
+    expect(json['documents_count']).toBe(wanted.length);
+    const ids = own.map((record) => record['_id'] as string);
+    expect(ids).toEqual(ids.toSorted());
+    const before = wanted.flatMap(({ _id }) => _id ?? []);
+    expect(new Set([...ids, ...before]).size).toBe(ids.length + before.length);
+    const [commit] = json['dataset_commits'] as readonly Record<string, unknown>[];
+    expect(commit).toMatchObject({ parent_job_model: 'datasets.DatasetMigration', parent_job_id: json['id'], records_modified: wanted.length, mode: 'append' });
+    expect(own.every((record) => record['_commit'] === String(commit!['id']))).toBe(true);
+  }); // prettier-ignore
+
+  test('of an earlier version has the records of then', async () => {
+    const dataset = await imported({ data_records: [{ a: 1 }, { a: 2 }] });
+    const [first] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
+    await ann.post('/v2/dataset_imports', { dataset_id: dataset, data_records: [{ a: 3 }] });
+    const target = await newDataset();
+    const done = await migrated(dataset, target, { source_params: { as_of: first!['id'] } });
+    expect(done.json['as_of']).toMatchObject({ commit_id: first!['id'] });
+    expect((await found(target, {})).map((record) => record['a'])).toEqual([1, 2]);
+  });
+});
+
+describe('fields of other types', () => {
+  const rows = [
+    { whole: 1, real: 0.5, text: '12', flag: true, day: '2020-02-03', list: ['1', '2'], deep: { n: 7, s: 'x' } },
+    { whole: -20, real: 1e21, text: '-3', flag: false, day: '1999-12-31T23:59:59', list: [], deep: { n: 8 } },
+    { whole: 9007199254740991, real: -0.25, text: null, flag: null, day: null, list: null, deep: null },
+  ]; // prettier-ignore
+  let source: number;
+  beforeAll(async () => {
+    source = await imported({ data_records: rows });
+  });
+  const values = async (target: number, field: string): Promise<readonly unknown[]> =>
+    (await found(target, {})).map((record) => record[field]);
+
+  test.each<[string, object, (row: (typeof rows)[number]) => unknown]>([
+    ['whole', { data_type: 'string' }, ({ whole }) => String(whole)],
+    ['whole', { data_type: 'double' }, ({ whole }) => whole],
+    ['whole', { data_type: 'long', is_list: true }, ({ whole }) => [whole]],
+    ['real', { data_type: 'string' }, ({ real }) => String(real)],
+    ['text', { data_type: 'integer' }, ({ text }) => (text === null ? null : Number(text))],
+    ['text', { data_type: 'text' }, ({ text }) => text],
+    ['flag', { data_type: 'string' }, ({ flag }) => (flag === null ? null : String(flag))],
+    ['day', { data_type: 'string' }, ({ day }) => day],
+    ['list', { data_type: 'integer', is_list: true }, ({ list }) => list?.map(Number) ?? null],
+    ['list', { data_type: 'string', is_list: false }, ({ list }) => list?.[0] ?? null],
+    ['deep.n', { data_type: 'string' }, ({ deep }) => deep && { ...deep, n: String(deep.n) }],
+  ])('%s as %j', async (name, declared, cast) => {
+    const target = await newDataset();
+    const body = { target_fields: [{ name, ...declared, title: 'Cast' }] };
+    const { json } = await migrated(source, target, body);
+    const top = name.split('.')[0]!;
+    const wanted = rows.map(cast).map(canonical);
+    expect((await values(target, top)).map(canonical)).toEqual(wanted);
+    const field = (await fieldsOf(target)).find((one) => (one as { name: string }).name === name);
+    const shown = { ...field, is_list: (field as { is_list: boolean | null }).is_list ?? false };
+    expect(shown).toMatchObject({ is_list: false, ...declared, title: 'Cast' });
+    expect(json['target_fields']).toEqual([expect.objectContaining({ name, ...declared })]);
+  });
+
+  test('by name, not stored, and new ones without values', async () => {
+    const target = await newDataset();
+    const target_fields = {
+      real: { is_transient: true },
+      'deep.s': { is_transient: true },
+      added: { data_type: 'integer', description: 'to be filled' },
+    };
+    await migrated(source, target, { target_fields });
+    const [record] = await found(target, { limit: 1 });
+    expect(record).not.toHaveProperty('real');
+    expect(record).toMatchObject({ deep: { n: 7 }, added: null });
+    expect((record!['deep'] as object)).not.toHaveProperty('s'); // prettier-ignore
+    const names = (await fieldsOf(target)).map((field) => (field as { name: string }).name);
+    expect(names).toContain('added');
+    expect(names).not.toContain('real');
+  });
+
+  test('a value that cannot be cast fails the migration, with the record and the reason', async () => {
+    const target = await newDataset();
+    const body = { target_fields: [{ name: 'day', data_type: 'long' }] };
+    const { json } = await migrate(source, target, body);
+    expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
+    expect(json['error_message']).toContain(`dataset ${source}, line 1: field day`);
+    const { validation, receipt } = json['metadata'] as Record<string, object>;
+    expect(validation).toMatchObject({ errors_count: 2, error_codes: [301] });
+    expect(receipt).toMatchObject({ records_read: 3, records_rejected: 2, is_committed: false });
+    expect(await total(target)).toBe(0);
+  });
+
+  test('records with errors are rejected, or their values become null, where the request says so', async () => {
+    const target = await newDataset();
+    const target_fields = [{ name: 'day', data_type: 'long' }];
+    const validation_params = { on_error: 'reject', max_rejected: 2 };
+    const { json } = await migrated(source, target, { target_fields, validation_params });
+    const { receipt } = json['metadata'] as Record<string, object>;
+    expect(receipt).toMatchObject({ records_read: 3, records_stored: 1, records_rejected: 2 });
+    expect((await found(target, {})).map((record) => record['whole'])).toEqual([rows[2]!.whole]);
+    const lenient = await newDataset();
+    await migrated(source, lenient, { target_fields, validation_params: { disable: true } });
+    expect(await values(lenient, 'day')).toEqual([null, null, null]);
+  });
+});
+
+describe('fields that the target has', () => {
+  test('keep their types where these were declared, and widen where they were not', async () => {
+    const target = await newDataset({ fields: [{ name: 'code', data_type: 'string' }] });
+    await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ code: 'x', n: 1, o: { a: 1 } }] }); // prettier-ignore
+    const source = await imported({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
+    await migrated(source, target);
+    const records = await found(target, { ordering: ['n'], exclude_fields: ['_id', '_commit'] });
+    expect(records.map(canonical)).toEqual(
+      [
+        { code: '5', n: 0.5, o: { a: 2, B: 'b' }, more: [{ z: 1 }] },
+        { code: 'x', n: 1, o: { a: 1 }, more: null },
+      ].map(canonical),
+    );
+    const types = (await fieldsOf(target)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
+    expect(Object.fromEntries(types)).toMatchObject({ code: 'string', n: 'double', o: 'object', 'o.B': 'string' }); // prettier-ignore
+  });
+
+  test('get a wider type in a second pass where a cast value needs it', async () => {
+    const target = await imported({ data_records: [{ n: 1 }] });
+    const source = await imported({ data_records: [{ n: '2' }, { n: '0.5' }] });
+    await migrated(source, target);
+    expect((await found(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
+  });
+
+  test('new fields are errors under strict validation', async () => {
+    const target = await imported({ data_records: [{ a: 1 }] });
+    const source = await imported({ data_records: [{ a: 2, b: 3 }] });
+    const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
+    expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('203')]); // prettier-ignore
+  });
+});
+
+function canonical(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null), (_, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import type { Column } from '../../../engine/core/types.js';
+import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
+import { readColumns } from '../../../engine/store/read-columns.js';
+import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
+import type { ChunkRows } from '../../../scheduler/jobs/migration/chunk-rows.js';
+import { migrateChunk } from '../../../scheduler/jobs/migration/migrate-chunk.js';
+import { Lake } from '../lake.js';
+
+let lake: Lake;
+/** Four records. */
+let snapshot: Snapshot;
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  const datasetId = await lake.dataset();
+  const scheduler = await lake.schedule({ report: () => undefined });
+  const records = [10, 11, 12, 13].map((n) => `{"n":${n}}`).join('\n');
+  const task = await lake.inline(datasetId, records);
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  await scheduler.close();
+  snapshot = await lake.store.snapshot(datasetId);
+});
+afterAll(() => lake.remove());
+
+const none = new Int32Array(0);
+
+test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all' }, readonly number[]]>([
+  ['of whole segments', { rows: 'all' }, [0, 1, 2, 3]],
+  ['of some rows', { rows: Int32Array.of(1, 3) }, [1, 3]],
+  ['in an order', { rows: 'all', order: Int32Array.of(0, 2, 0, 0, 0, 3) }, [2, 0, 3]],
+])('the ids of the source %s stand beside the new ones', async (_, { rows, order }, wanted) => {
+  const [segment] = snapshot.segments;
+  const { path } = segmentFiles(snapshot)[0]!;
+  const [n] = snapshot.columns;
+  const id: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
+  const file = join(lake.data.root, 'scratch', 'chunk.parquet');
+  const chunk = await migrateChunk({
+    rows: { segments: [{ file: path, segment: segment!, rows }], ...(order && { order }) },
+    columns: [
+      { from: n!, to: { ...n!, physical: 'N~2' }, isCast: false },
+      { from: id, to: givenId, isCast: false },
+    ],
+    index: 0,
+    commitId: 77,
+    isFinal: false,
+    validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
+    file,
+    isDryRun: false,
+  });
+  expect(chunk).toMatchObject({ read: wanted.length, stored: wanted.length, rejected: 0 });
+  const columns = [id, { ...n!, physical: 'N~2' }, { ...givenId }];
+  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: none }], columns);
+  const [ids, numbers, given] = read.map(textsOf);
+  const before = reservedCells(snapshot, wanted.map((row) => [0, row])).map(([one]) => one);
+  expect(given).toEqual(before);
+  expect(numbers).toEqual(wanted.map((row) => String(10 + row)));
+  expect(ids!.every((one, i) => one.endsWith(String(i)) && !before.includes(one))).toBe(true);
+}); // prettier-ignore
+
+function textsOf(data: Awaited<ReturnType<typeof readColumns>>[number]): readonly string[] {
+  const { values, length } = data;
+  if (values instanceof BigInt64Array) return Array.from(values, String);
+  const offsets = data.valueOffsets as Int32Array;
+  const bytes = Buffer.from(values as Uint8Array);
+  return Array.from({ length }, (_, i) => bytes.toString('utf8', offsets[i], offsets[i + 1]));
+}

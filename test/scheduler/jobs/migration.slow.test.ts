@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import type { NewDatasetMigration } from '../../../engine/catalog/dataset-migrations.js';
+import { openStore } from '../../../engine/store/open.js';
+import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { Lake, vcfOf } from '../lake.js';
+import { KillableServer, recovered } from '../processes/killable.js';
+
+/* Migrations of many segments, some of whose rows are deleted, compared with exports; and migrations killed at every step. */
+
+const rows = 45_000;
+const files = 4;
+
+let lake: Lake;
+let root: string;
+let source: number;
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  source = await lake.dataset('source');
+  await withScheduler(async (scheduler) => {
+    for (let i = 0; i < files; i++)
+      await done(scheduler, lake.import(source, await lake.file(`${i}.vcf`, vcfOf(rows))));
+    // A share of each segment, in runs and alone, and one segment as a whole.
+    const few = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
+    await done(scheduler, lake.migrate(source, source, { commitMode: 'delete', sourceParams: few })); // prettier-ignore
+  });
+  const { segments, rows: left } = await openStore(lake.data).snapshot(source);
+  expect(segments.length).toBeGreaterThanOrEqual(files);
+  expect(segments.every(({ deletion }) => deletion !== undefined)).toBe(true);
+  expect(left).toBeLessThan(files * rows);
+});
+afterAll(() => lake.remove());
+
+async function withScheduler<T>(work: (scheduler: Scheduler) => Promise<T>): Promise<T> {
+  const scheduler = await lake.schedule({ report: () => undefined });
+  try {
+    return await work(scheduler);
+  } finally {
+    await scheduler.close();
+  }
+}
+
+async function done(scheduler: Scheduler, queued: ReturnType<Lake['migrate']>): Promise<number> {
+  const task = await queued;
+  scheduler.wake();
+  const ended = await scheduler.wait(task.id);
+  const job = await lake.catalog.tasks.job(task);
+  expect([job?.errorMessage, ended.status]).toEqual([null, 'completed']);
+  return task.resourceId;
+}
+
+/** The lines of an export, without ids. */
+async function lines(
+  scheduler: Scheduler,
+  datasetId: number,
+  params: object = {},
+): Promise<readonly string[]> {
+  const id = await done(scheduler, lake.export(datasetId, 'json', { params: { ...params } }));
+  const file = lake.data.export(id, 'json.gz');
+  const text = gunzipSync(await readFile(file)).toString();
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^\{"_id":"[^"]*","_commit":"[^"]*",/, '{'));
+}
+
+async function damage(): Promise<readonly object[]> {
+  const { catalog, data } = lake;
+  const store = openStore(data);
+  const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
+  return found.filter(({ where }) => !where.startsWith('scratch/spill'));
+}
+
+describe('a migration of many segments with deleted rows', () => {
+  test.each<[string, Partial<NewDatasetMigration>]>([
+    ['of everything', {}],
+    ['of most records', { sourceParams: { filters: [['info.DP__gt', 12]] } }],
+    ['of few records', { sourceParams: { filters: [['genomic_coordinates.start__range', [5_000, 6_000]]] } }],
+    ['in an order', { sourceParams: { ordering: ['-info.DP', 'genomic_coordinates.start'], limit: 100_000 } }],
+    ['of some fields', { sourceParams: { fields: ['variant', 'info.DP'], limit: 50_001 } }],
+  ])('%s has the records of an export', async (_, more) => {
+    const target = await lake.dataset(`target ${JSON.stringify(more)}`.slice(0, 90).replaceAll(/[^a-z ]/g, '_'));
+    await withScheduler(async (scheduler) => {
+      const id = await done(scheduler, lake.migrate(source, target, more));
+      const [own, wanted] = [await lines(scheduler, target), await lines(scheduler, source, more.sourceParams)];
+      expect(own.length).toBe(wanted.length);
+      expect(own.findIndex((line, i) => line !== wanted[i])).toBe(-1);
+      expect((await lake.catalog.datasetMigrations.get(id))?.documentsCount).toBe(wanted.length);
+    });
+    const { segments } = await openStore(lake.data).snapshot(target);
+    expect(segments.every(({ deletion }) => deletion === undefined)).toBe(true);
+    expect(await damage()).toEqual([]);
+  }); // prettier-ignore
+
+  test('rejects records in the middle of its chunks and keeps the others', async () => {
+    const target = await lake.dataset('rejecting');
+    await withScheduler(async (scheduler) => {
+      const id = await done(
+        scheduler,
+        lake.migrate(source, target, {
+          targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
+          validationParams: { on_error: 'reject', max_rejected: files * rows },
+          sourceParams: { fields: ['info.DP', 'info.GENE'] },
+        }),
+      );
+      const receipt = (await lake.catalog.datasetMigrations.get(id))?.metadata['receipt'];
+      const all = await lines(scheduler, source, { fields: ['info.DP', 'info.GENE'] });
+      const kept = all.filter((line) => /"DP":[01]\b/.test(line));
+      expect(kept.length).toBeGreaterThan(1_000);
+      const as = kept.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
+      const own = await lines(scheduler, target);
+      expect([own.length, own.findIndex((line, i) => line !== as[i])]).toEqual([as.length, -1]);
+      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length }); // prettier-ignore
+    });
+  });
+});
+
+describe('C2: killed at', () => {
+  test.each([
+    ['segment.partial', 'worker'],
+    ['segment.flushed', 'worker'],
+    ['segment.renamed', 'server'],
+    ['log.temp-written', 'server'],
+    ['log.linked', 'server'],
+    ['catalog.before-commit', 'server'],
+    ['catalog.after-commit', 'server'],
+    ['task.before-done', 'server'],
+  ] as const)('%s, a migration is carried out once', async (point, victim) => {
+    const target = await lake.dataset(`killed at ${point}`);
+    const task = await lake.migrate(source, target, { sourceParams: { limit: 30_000 } });
+    await lake.close();
+    try {
+      const crashing = new KillableServer(root, point, victim);
+      await crashing.exit();
+      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      await recovered(root);
+    } finally {
+      lake = await Lake.open(root);
+    }
+    expect(await lake.task(task.id)).toMatchObject({ status: 'completed' });
+    expect((await lake.catalog.datasets.get(target))?.documentsCount).toBe(30_000);
+    const commits = await lake.catalog.commits.ofMigration(task.resourceId);
+    expect(commits.map(({ recordsModified }) => recordsModified)).toEqual([30_000]);
+    expect((await openStore(lake.data).snapshot(target)).rows).toBe(30_000);
+    expect(await damage()).toEqual([]);
+  });
+});
