@@ -1,5 +1,6 @@
 import type { CheckedFile } from '../core/block-checksums.js';
 import { AppError } from '../core/errors.js';
+import { placeOfRecord } from '../ingest/record-ids.js';
 import { loadColumn } from '../query/memory/load.js';
 import { Overflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
@@ -7,6 +8,7 @@ import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
+import type { IdRun } from '../store/store.js';
 import { eachKey } from './row-keys.js';
 
 /** Records to find by a key: their `_id`, or the values of fields. */
@@ -32,6 +34,10 @@ export interface SearchedFile extends CheckedFile {
   readonly baseRowId: number | undefined;
   /** If the key is one string: its bounds in the log, in the order of their bytes; undefined if the log has none. */
   readonly bounds: readonly [min: string, max: string] | undefined;
+  /** If the key is the `_id`: as in `Segment`. Where they are known, the file is read only for row ids. */
+  readonly idRuns?: readonly IdRun[] | undefined;
+  /** Rows of the file. */
+  readonly rows: number;
 }
 
 /** A row of one of the files with the keys: the number of the file, and of the row in it. */
@@ -88,10 +94,13 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
     throw new AppError('budget', `an import names at most ${maxKeys} different records`);
   const few = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   const stored = columns.map((column) => column.stored);
+  const placed = rowsByChunk(table, segments);
   const found = segments.map((segment) =>
-    few !== undefined && !mayHold(segment, few)
-      ? { rows: new Int32Array(0), keys: new Int32Array(0), rowIds: new Float64Array(0) }
-      : withFile(segment, (file) => rowsOf(file, segment, stored, table)),
+    segment.idRuns !== undefined
+      ? placedRows(segment, segment.idRuns, placed)
+      : few !== undefined && !mayHold(segment, few)
+        ? { rows: new Int32Array(0), keys: new Int32Array(0), rowIds: new Float64Array(0) }
+        : withFile(segment, (file) => rowsOf(file, segment, stored, table)),
   );
   return {
     rows: found.map(({ rows }) => rows),
@@ -102,6 +111,55 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
     missing,
     repeated,
   };
+}
+
+/** A row that a key names by itself, and the number of the key. */
+type PlacedKey = readonly [row: number, key: number];
+
+/** The rows that keys name, by the chunk of their `_id`, in segments whose `_id`s are known without reading them. */
+function rowsByChunk(
+  table: StringTable,
+  segments: readonly SearchedFile[],
+): ReadonlyMap<string, readonly PlacedKey[]> {
+  const found = new Map<string, PlacedKey[]>();
+  for (const { idRuns = [] } of segments)
+    for (const { firstId } of idRuns) found.set(chunkOf(firstId), []);
+  if (found.size === 0) return found;
+  for (let key = 0; key < table.size; key++) {
+    const [chunk, row] = placeOfRecord(table.text(key)) ?? [];
+    if (chunk !== undefined) found.get(chunk)?.push([row!, key]);
+  }
+  return found;
+}
+
+function chunkOf(firstId: string): string {
+  const [chunk, row] = placeOfRecord(firstId) ?? [];
+  if (chunk === undefined || row !== 0) throw new Error(`${firstId} is no _id of a first record`);
+  return chunk;
+}
+
+function placedRows(
+  segment: SearchedFile,
+  runs: readonly IdRun[],
+  placed: ReadonlyMap<string, readonly PlacedKey[]>,
+): { rows: Int32Array; keys: Int32Array; rowIds: Float64Array } {
+  const { rows: count, deletion, baseRowId } = segment;
+  const gone = new Uint8Array(count);
+  if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
+  const found: PlacedKey[] = [];
+  let first = 0;
+  for (const { firstId, rows } of runs) {
+    for (const [row, key] of placed.get(chunkOf(firstId))!)
+      if (row < rows && gone[first + row] === 0) found.push([first + row, key]);
+    first += rows;
+  }
+  found.sort(([a], [b]) => a - b);
+  const rows = found.map(([row]) => row);
+  const rowIds =
+    baseRowId === undefined
+      ? withFile(segment, (file) => rowIdsOf(file, undefined, rows))
+      : Float64Array.from(rows, (row) => baseRowId + row);
+  return { rows: Int32Array.from(rows), keys: Int32Array.from(found, ([, key]) => key), rowIds };
 }
 
 function rowsOf(

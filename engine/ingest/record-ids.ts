@@ -43,6 +43,18 @@ export function withRecordIds(batch: Batch, commitId: number, chunk: number): Id
   };
 }
 
+/** The `_id` of the first record of a chunk. */
+export function firstRecordId(commitId: number, chunk: number): string {
+  return base36(commitId, commitDigits) + base36(chunk, chunkDigits) + '0'.repeat(rowDigits);
+}
+
+/** The chunk of a record, as the first part of its `_id`, and its row; undefined for an `_id` of another form. */
+export function placeOfRecord(id: string): readonly [chunk: string, row: number] | undefined {
+  if (id.length !== idLength || !/^[0-9a-z]+$/.test(id)) return undefined;
+  const first = idLength - rowDigits;
+  return [id.slice(0, first), parseInt(id.slice(first), 36)];
+}
+
 /** A string column and its buffers. */
 interface OwnColumn {
   readonly data: Data;

@@ -9,7 +9,7 @@ import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, leafStatsOf } from './delta-stats.js';
-import type { LeafStats, Segment } from './store.js';
+import type { IdRun, LeafStats, Segment } from './store.js';
 import { vacuumStepOf } from './vacuum-entry.js';
 
 /*
@@ -236,6 +236,9 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
     ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
     ...(segment.baseRowId !== undefined && { 'strandlake.baseRowId': String(segment.baseRowId) }),
     ...(segment.isAscending && { 'strandlake.rowIds': 'ascending' }),
+    ...(segment.idRuns && {
+      'strandlake.ids': segment.idRuns.map(({ firstId, rows }) => `${firstId}:${rows}`).join(','),
+    }),
   };
   return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
 }
@@ -354,7 +357,15 @@ export function segmentOf(add: LogAction, columns: Columns): Segment {
     deletion: deletionOf(add),
     baseRowId: rowIdOf(tags['strandlake.baseRowId']),
     ...(tags['strandlake.rowIds'] === 'ascending' && { isAscending: true }),
+    idRuns: idRunsOf(tags['strandlake.ids']),
   };
+}
+
+function idRunsOf(tag: string | undefined): readonly IdRun[] | undefined {
+  return tag?.split(',').map((run) => {
+    const [firstId, rows] = run.split(':');
+    return { firstId: firstId!, rows: Number(rows) };
+  });
 }
 
 function rowIdOf(tag: string | undefined): number | undefined {

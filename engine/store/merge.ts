@@ -8,7 +8,7 @@ import { arrowSchema, parquetColumns } from './arrow.js';
 import { readFooter } from './footer.js';
 import { addParts, countOf, countOfRowIds, type FooterCounts } from './read-columns.js';
 import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
-import { mergedRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
+import { mergedIdRuns, mergedRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { liveRows, type Segment } from './store.js';
 
@@ -51,7 +51,8 @@ export async function mergeSegments(
   const segment = await writeUnflushed(inputOf(rows, columns, schema, parts), file);
   checkCounts(file, counts, countOf(await readFooter(file)));
   await flushSegment(file);
-  return { ...segment, ...rowIds, ...(!dropsDeleted && deletionOf(sources)) };
+  const idRuns = mergedIdRuns(segments, dropsDeleted);
+  return { ...segment, ...rowIds, idRuns, ...(!dropsDeleted && deletionOf(sources)) };
 }
 
 /** The deleted rows of several segments, as rows of the one that has all their rows. */

@@ -1,7 +1,7 @@
 import type { Column } from '../core/types.js';
 import type { LeafPart } from '../parquet/read-chunk.js';
 import { leafKey } from './stats.js';
-import { liveRows, type Segment } from './store.js';
+import { liveRows, type IdRun, type Segment } from './store.js';
 
 /*
  * Every row has a row id, as in Delta's row tracking: a number that gives the place of its record in the order of the dataset. A record
@@ -87,6 +87,20 @@ export function mergedRowIds(
     ({ segment, first }, i) => isAscending(segment) && (i === 0 || first > ranges[i - 1]!.last),
   );
   return { isStored: true, isAscending: ascends };
+}
+
+/** More runs of `_id`s than these are not kept: each takes 25 bytes in the log. */
+const maxRuns = 64;
+
+/** The runs of `_id`s of several segments that are stored one after the other as one segment; undefined if they are not known. */
+export function mergedIdRuns(
+  segments: readonly Segment[],
+  dropsDeleted: boolean,
+): readonly IdRun[] | undefined {
+  if (segments.some(({ idRuns, deletion }) => !idRuns || (dropsDeleted && deletion)))
+    return undefined;
+  const runs = segments.flatMap(({ idRuns }) => idRuns!);
+  return runs.length > maxRuns ? undefined : runs;
 }
 
 /** The column of the row ids `first` and following, of a segment that does not store them. */

@@ -34,8 +34,17 @@ export interface Segment {
   readonly deletedAt?: number;
   /** The row id of its first row (row-ids.ts), if it does not store them. Every segment of a snapshot that the log has names it. */
   readonly baseRowId?: number | undefined;
+  /** Its rows as runs with consecutive `_id`s; absent if these are not known, or too many. */
+  readonly idRuns?: readonly IdRun[] | undefined;
   /** True if it stores row ids, and they ascend. */
   readonly isAscending?: boolean | undefined;
+}
+
+/** Rows of which each `_id` follows that of the row before (engine/ingest/record-ids.ts). */
+export interface IdRun {
+  /** The `_id` of the first one, whose own part is that of row 0. */
+  readonly firstId: string;
+  readonly rows: number;
 }
 
 /** The number of records of a segment: its rows that are not deleted. */

@@ -55,8 +55,10 @@ export async function findChanged(
     shares.map((numbers) => {
       const segments = numbers.map((number) => {
         const segment = snapshot.segments[number]!;
-        const { deletion, baseRowId } = segment;
-        return { ...files[number]!, deletion, baseRowId, bounds: boundsOf(segment, keys) };
+        const { deletion, baseRowId, rows } = segment;
+        const idRuns = idFields === null ? segment.idRuns : undefined;
+        const bounds = boundsOf(segment, keys);
+        return { ...files[number]!, deletion, baseRowId, rows, bounds, idRuns };
       });
       const search: RowSearch = { wanted, columns: keys, segments, isUnique: mode !== 'delete' };
       return pool.run('find', () => search, signal);

@@ -3,7 +3,7 @@ import { writeStream } from '../../../engine/core/file-writer.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { onlyColumns, withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
-import { withRecordIds } from '../../../engine/ingest/record-ids.js';
+import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
@@ -71,7 +71,8 @@ async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
   const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed(whole, file);
   whole.release();
-  return segment;
+  const firstId = firstRecordId(commitId, index);
+  return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
 }
 
 async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {

@@ -7,7 +7,7 @@ import {
   type ValidationParams,
 } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
-import { withRecordIds } from '../../../engine/ingest/record-ids.js';
+import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -125,7 +125,8 @@ async function write(batch: Batch, { commitId, index, file }: MigrationChunk): P
   const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed(whole, file);
   whole.release();
-  return segment;
+  const firstId = firstRecordId(commitId, index);
+  return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
 }
 
 /** The column without objects that have no members here: Parquet cannot store these. */

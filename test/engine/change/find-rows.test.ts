@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { findRows } from '../../../engine/change/find-rows.js';
+import { BatchBuilder } from '../../../engine/ingest/batch.js';
+import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import type { Column } from '../../../engine/core/types.js';
 import { random } from '../../random.js';
@@ -25,7 +27,14 @@ async function written(rows: number, commit: number, strings?: readonly (string 
   const { stats, blockChecksums } = await writeSegment({ columns: own, data, rows }, path);
   const { min, max } = stats['_id']!;
   const ids = Array.from(data.getChild('_id')!, String);
-  return { path, blockChecksums, ids, bounds: [String(min), String(max)] as const, baseRowId: 100 };
+  return {
+    path,
+    blockChecksums,
+    ids,
+    bounds: [String(min), String(max)] as const,
+    baseRowId: 100,
+    rows,
+  };
 }
 
 test.each([
@@ -58,6 +67,37 @@ test.each([
   expect(found.rows.map((rows) => [...rows])).toEqual(
     segments.map(({ ids, gone }) => ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []))), // prettier-ignore
   );
+});
+
+test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed);
+  const some = (ids: readonly string[]): string => ids[Math.floor(next() * ids.length)]!;
+  const made = await Promise.all(
+    [2_000, 300, 1].map(async (rows, chunk) => {
+      const builder = new BatchBuilder();
+      for (let row = 0; row < rows; row++) builder.endRecord();
+      const whole = withRecordIds(builder.finish(), 481_200_000, chunk);
+      const path = join(folder, `${files++}.parquet`);
+      const { blockChecksums } = await writeSegment(whole, path);
+      const ids = Array.from(whole.data.getChild('_id')!, String);
+      const gone = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
+      const deletion = gone.length > 0 ? deletionVector(gone) : undefined;
+      const idRuns = [{ firstId: firstRecordId(481_200_000, chunk), rows }];
+      const placed = { idRuns, baseRowId: 7 * chunk };
+      return { path, blockChecksums, ids, deletion, bounds: undefined, rows, ...placed };
+    }),
+  );
+  const all = made.flatMap(({ ids }) => ids);
+  const changed = (id: string): string => {
+    const at = Math.floor(next() * id.length);
+    return id.slice(0, at) + some(['0', 'z', 'Z', '', ' ', '00']) + id.slice(at + 1);
+  };
+  const wanted = Array.from({ length: 3_000 }, () => (next() < 0.6 ? some(all) : changed(some(all)))); // prettier-ignore
+  const source = await written(wanted.length, 9, wanted);
+  const search = { wanted: [source], columns, isUnique: false };
+  const read = findRows({ ...search, segments: made.map(({ idRuns: _, ...one }) => one) });
+  expect(findRows({ ...search, segments: made })).toEqual(read);
+  expect(read.rows.some(({ length }) => length > 500)).toBe(true);
 });
 
 test('the first record without an id is named', async () => {
