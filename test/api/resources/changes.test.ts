@@ -155,3 +155,22 @@ test('files replace records as well, with rejected ones, and a rollback puts the
   expect(await recordsOf(datasetId)).toEqual(before);
   expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`)).length).toBe(3);
 });
+
+test('changes at the same time are applied one after the other, each as a whole', async () => {
+  const { datasetId, ids } = await three();
+  const upserts = Array.from(
+    { length: 6 },
+    (_, i) =>
+    sent(datasetId, { commit_mode: 'upsert', records: ids.map((_id) => ({ _id, [`f${i}`]: i, last: i })) }), // prettier-ignore
+  );
+  const appends = Array.from({ length: 3 }, (_, i) => sent(datasetId, { records: [{ pos: 100 + i }] })); // prettier-ignore
+  for (const done of await Promise.all([...upserts, ...appends]))
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  const after = await recordsOf(datasetId);
+  expect(after).toHaveLength(6);
+  const last = after[0]!['last'];
+  for (const record of after.slice(0, 3)) {
+    expect(record).toMatchObject({ f0: 0, f1: 1, f2: 2, f3: 3, f4: 4, f5: 5, last });
+  }
+  expect(after.slice(0, 3).map(({ _id }) => _id)).toEqual(ids);
+});
