@@ -7,7 +7,7 @@ import { newCounts, randomVersions } from './random-versions.js';
 // Merges soon after each commit, so that rows move between a commit and its rollback.
 const lab = await startLab({ scheduler: { quietMs: 30 } });
 
-test(`random commits and rollbacks give the versions of a plain list (STRANDLAKE_SEED=${seed})`, async () => {
+test(`C6: random commits and rollbacks give the versions of a plain list (STRANDLAKE_SEED=${seed})`, async () => {
   const happened = newCounts();
   await randomVersions(lab, seed, 50, happened);
   const { appends, deletes, overwrites, upserts, rollbacks } = happened;

@@ -270,7 +270,7 @@ describe('the resource', () => {
   });
 });
 
-test('it needs read permission on the source and write permission on the target, also when it is published', async () => {
+test('A5: it needs read permission on the source and write permission on the target, also when it is published', async () => {
   const ben = await server.user('ben');
   const [readable, writable] = [
     idOf(await ann.post('/v2/vaults', { name: 'Readable' })),
