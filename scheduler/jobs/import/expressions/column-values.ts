@@ -1,7 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../../engine/core/types.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
-import { setItem } from '../../../../engine/expression/values/dict.js';
 import { toInt } from '../../../../engine/expression/values/integers.js';
 import {
   Float,
@@ -43,8 +42,8 @@ function objectReader(children: Columns, data: Data, whole: Columns): ReadField 
   );
   return (i) => {
     const dict = new PyDict();
-    for (const [name, read] of members) setItem(dict, name, read(i));
-    for (const name of others) setItem(dict, name, null);
+    for (const [name, read] of members) dict.map.set(name, read(i));
+    for (const name of others) dict.map.set(name, null);
     return dict;
   };
 }

@@ -4,7 +4,11 @@ import type { CompiledField } from '../../../../engine/expression/annotate/field
 import { asExpressionError } from '../../../../engine/expression/expression.js';
 import { dictOf, setItem } from '../../../../engine/expression/values/dict.js';
 import { ExpressionError } from '../../../../engine/expression/values/errors.js';
-import { Budget, defaultLimits } from '../../../../engine/expression/values/limits.js';
+import {
+  Budget,
+  defaultLimits,
+  limitExceeded,
+} from '../../../../engine/expression/values/limits.js';
 import {
   PyDict,
   type ExpressionHost,
@@ -41,6 +45,8 @@ export interface ComputationInput {
   readonly inputs: Columns;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
+  /** The longest time for the whole chunk, in milliseconds. */
+  readonly timeoutMs?: number;
   /** The line of a record within the chunk. */
   lineOf(row: number): number;
 }
@@ -54,6 +60,12 @@ export interface ComputedBatch {
 
 /** Functions that need datasets or the user are not there yet in imports: the host that implements them is to be passed here. */
 const host: ExpressionHost = {};
+
+/**
+ * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. In the records after that
+ * they end with the error of a limit, so that slow expressions do not fail an import either.
+ */
+const chunkTimeoutMs = 300_000;
 
 /** The longest message of an error that is stored, characters. */
 const maxMessage = 500;
@@ -89,7 +101,9 @@ class Computation {
   readonly #declared: ReadonlySet<string>;
   readonly #variables: (PyValue | undefined)[];
   readonly #errors = new Map<number, Map<string, string>>();
-  /** The field of which a value did not fit, with the message. */
+  /** The time of the chunk is over. */
+  #isLate = false;
+  /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
 
   constructor(input: ComputationInput) {
@@ -178,10 +192,13 @@ class Computation {
   #evaluate(steps: readonly ComputationStep[]): void {
     const { rows } = this.#input.batch;
     const values: (PyValue | undefined)[] = [];
+    const { timeoutMs = chunkTimeoutMs } = this.#input;
+    const end = performance.now() + timeoutMs;
     const readsAll = steps.some(({ reads }) => reads === null);
     for (let row = 0; row < rows; row++) {
       this.#context.line = this.#input.lineOf(row);
       this.#context.record++;
+      this.#isLate ||= performance.now() > end;
       for (let i = 0; i < this.#readers.length; i++) {
         const read = this.#readers[i];
         values[i] = typeof read === 'function' ? read(row) : read;
@@ -236,6 +253,8 @@ class Computation {
     record: PyDict | undefined,
   ): PyValue {
     const { expression, constant } = compiled;
+    if (this.#isLate)
+      throw limitExceeded('too much time for the records of one part of the source');
     if (expression === undefined) {
       castRuntime.budget.start(0);
       return constant ?? null;
