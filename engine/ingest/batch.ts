@@ -25,6 +25,7 @@ export class BatchBuilder {
   /** Number of complete records. */
   rows = 0;
   readonly #columns = new Map<string, ColumnBuilder>();
+  #lines: Map<number, number> | null = null;
 
   /** Returns the builder of a top-level column, created on first use with the type of `column`. */
   column(column: Column): ColumnBuilder {
@@ -46,8 +47,20 @@ export class BatchBuilder {
     for (const column of this.#columns.values()) column.reserveRows(records);
   }
 
-  endRecord(): void {
+  /** Ends a record; `line` is where it began in the chunk, as far as the reader knows. */
+  endRecord(line = 0): void {
+    this.#lines?.set(this.rows, line);
     this.rows++;
+  }
+
+  /** Remembers the lines of records, which cost memory. */
+  keepLines(): void {
+    this.#lines ??= new Map();
+  }
+
+  /** The line where a record began; 0 if it is not known. */
+  lineOf(row: number): number {
+    return this.#lines?.get(row) ?? 0;
   }
 
   /** Ends `count` records whose values have been appended. */
@@ -59,11 +72,13 @@ export class BatchBuilder {
   rollback(rows: number): void {
     this.rows = rows;
     for (const column of this.#columns.values()) column.truncate(rows);
+    this.#lines?.delete(rows);
   }
 
   /** Removes everything, including the columns, before the chunk is read again. */
   clear(): void {
     this.rows = 0;
+    this.#lines?.clear();
     this.release();
   }
 

@@ -70,6 +70,8 @@ export class FindingCollector {
   rejected = 0;
   /** What follows an error cannot be told apart, so that the records of the source are not known. */
   isDamaged = false;
+  /** The lines of the records with an error, in their order. */
+  readonly rejectedLines: number[] = [];
   #errors = 0;
   #warnings = 0;
   #lastRejected = -1;
@@ -93,6 +95,7 @@ export class FindingCollector {
     if (line !== this.#lastRejected) {
       this.#lastRejected = line;
       this.rejected++;
+      this.rejectedLines.push(line);
     }
     this.#rejected?.add(line, code, field, message);
     this.#add('error', line, code, field, message);
@@ -128,6 +131,7 @@ export class FindingCollector {
     this.#errors = 0;
     this.#warnings = 0;
     this.#lastRejected = -1;
+    this.rejectedLines.length = 0;
     this.#counts = {};
     this.#examples.clear();
     this.#rejected?.clear();

@@ -10,6 +10,8 @@ export const codes = {
   infinity: 305,
   stringLength: 306,
   tooManyColumns: 400,
+  /** Choice: the specification has no code for an expression that fails. */
+  expressionError: 500,
 } as const;
 
 /** The names of the codes in the interface. */
@@ -24,6 +26,7 @@ export const codeNames: ReadonlyMap<number, string> = new Map([
   [codes.infinity, 'Infinity Value for Field'],
   [codes.stringLength, 'Max String Length for Field'],
   [codes.tooManyColumns, 'Too Many Columns'],
+  [codes.expressionError, 'Expression Error'],
 ]);
 
 /** The message of a warning of code 302. */

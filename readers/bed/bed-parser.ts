@@ -104,7 +104,7 @@ export class BedParser {
     if (isRepaired)
       context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
     if (context.hasFailed) this.#out.rollback(row);
-    else this.#out.endRecord();
+    else this.#out.endRecord(context.line);
   }
 
   /**

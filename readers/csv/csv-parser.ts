@@ -268,7 +268,7 @@ export class CsvParser extends CellScanner {
     this.#maf?.end(row);
     this.#checkRow(k + 1, filled);
     if (context.hasFailed) this.#out.rollback(row);
-    else this.#out.endRecord();
+    else this.#out.endRecord(context.line);
     return this.afterLineEnd(at);
   }
 

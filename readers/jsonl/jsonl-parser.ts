@@ -114,7 +114,7 @@ export class JsonlParser extends Scanner {
     }
     this.at = nextLineStart(this.bytes, this.at);
     if (context.hasFailed) this.#out.rollback(this.#out.rows);
-    else this.#out.endRecord();
+    else this.#out.endRecord(context.line);
   }
 
   #record(): void {

@@ -332,7 +332,7 @@ export class VcfParser {
       return this.#rejectValue('FILTER', line.qualTo + 1, line.filterTo, problem);
     }
     if (this.#samples !== null && !this.#samples.parse(line, row)) return false;
-    this.#out.endRecord();
+    this.#out.endRecord(line.number);
     return true;
   }
 

@@ -2,6 +2,7 @@ import type { FieldRow, NewFieldRow } from '../../../engine/catalog/fields.js';
 import { entityTypes, type DataType } from '../../../engine/core/types.js';
 import { constant, declareResource, type ResourceField } from '../../http/resource.js';
 import {
+  anything,
   boolean,
   filledText,
   id,
@@ -148,6 +149,13 @@ export const targetField = repeating(
     description: 'A field to create, or to change, by an import.',
     fields: {
       ...definition,
+      expression: {
+        type: anything,
+        description:
+          'Computes the value of each record: a text in the language of expressions, or a constant of another type. Imports only.',
+        example: null,
+        create: 'optional',
+      },
       is_transient: {
         type: boolean,
         description: 'The values are read and not stored.',

@@ -88,7 +88,7 @@ const notYet = readBy(text, (form, key) =>
   form.text(key) ? form.fail(key, 'Not available yet.') : form.text(key),
 );
 
-/** How expressions are evaluated (contract 10.1). Expressions are not available yet. */
+/** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */
 export const annotatorParams = params({
   annotator: { type: oneOf('simple', 'serial', 'parallel'), initial: 'simple' },
   block_size: { type: integer, initial: 10 },

@@ -21,7 +21,8 @@ import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
 import { cancelKey, jobFields, priority, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
-import { readIdFields, readGenomeBuild, readTargetFields } from './import-options.js';
+import { readImportFields } from './computed-fields.js';
+import { readIdFields, readGenomeBuild } from './import-options.js';
 import { annotatorParams, entityParams, validationParams } from './import-params.js';
 
 /** What an import shows besides its row. */
@@ -121,8 +122,8 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     target_fields: {
       ...written,
-      type: readBy(listOf(reference('TargetFieldCreate')), readTargetFields),
-      description: 'Definitions of fields: types, titles, entity types and more.',
+      type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
+      description: 'Definitions of fields: types, titles, entity types, expressions and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },

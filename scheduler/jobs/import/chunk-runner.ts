@@ -5,6 +5,7 @@ import { flushSegment } from '../../../engine/store/segment.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
+import type { FieldExpressions } from './expressions/field-expressions.js';
 import type { RejectedBudget } from './rejected-budget.js';
 import { chunkKey, type Resume } from './resume.js';
 import type { ImportSource } from './import-source.js';
@@ -18,6 +19,8 @@ export interface ImportRunContext {
   readonly known: Columns;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
+  /** The expressions of fields; null if there are none. */
+  readonly expressions: FieldExpressions | null;
   /** As in `ChunkJob`. */
   readonly stored?: readonly string[] | undefined;
   readonly commitId: number;
@@ -35,8 +38,8 @@ export interface ImportRunContext {
 /** The part of a `ChunkJob` that is the same for all chunks of a source. */
 export type ChunkSettings = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
 
-/** Marks the files of a chunk: `a` first pass, `b` second pass, `s` sample of a dry run. */
-export type SegmentMark = 'a' | 'b' | 's';
+/** Marks the files of a chunk: `a` first pass, `b` second pass, `e` expressions again, `s` sample of a dry run. */
+export type SegmentMark = 'a' | 'b' | 'e' | 's';
 
 /** Reads the chunks of one source in pool threads, or restores their results from an earlier attempt. */
 export class ChunkRunner {

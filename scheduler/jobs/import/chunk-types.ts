@@ -3,6 +3,7 @@ import type { FieldSample, SampleSize } from '../../../engine/ingest/value-sampl
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
+import type { SourceExpressions } from './expressions/compute-fields.js';
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 
@@ -21,6 +22,10 @@ export interface ChunkJob {
   /** `ReadOptions.hints`. */
   readonly hints?: Columns;
   readonly validation: ValidationParams;
+  /** The expressions of fields; absent if there are none. */
+  readonly expressions?: SourceExpressions | undefined;
+  /** Instead of `columns`, the columns with which the source is read, if fields are computed from it. */
+  readonly inputs?: Columns | undefined;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
   /** Names of the fields that are stored; absent for all but the transient ones. */
@@ -50,6 +55,8 @@ export interface ChunkResult {
   /** Null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
   readonly columns: Columns;
+  /** The columns as they were read, if fields were computed from them. */
+  readonly inputs?: Columns | undefined;
   readonly lines: number;
   /** Size of the chunk's text, decompressed. */
   readonly bytes: number;
@@ -57,6 +64,8 @@ export interface ChunkResult {
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
+  /** Those of expressions: the last reading of the chunk counts, in which the types of its input are final. */
+  readonly expressionFindings?: Findings | undefined;
   /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
   readonly samples: readonly FieldSample[];

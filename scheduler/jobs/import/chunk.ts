@@ -12,10 +12,11 @@ import { readerNamed } from '../../../readers/index.js';
 import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
+import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
- * those that are not stored. Expressions will be evaluated here.
+ * those that are not stored and those that expressions have computed.
  */
 export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
@@ -36,15 +37,21 @@ export async function runChunk(
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
   const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
   const report = new FindingCollector(job.validation, job.isFinal, rejected);
-  const { columns, isFinal, hints = [] } = job;
-  const given = { columns, isFinal, hints, ...startStateOf(job.ref) };
+  const { isFinal, hints = [] } = job;
+  const given = { columns: job.inputs ?? job.columns, isFinal, hints, ...startStateOf(job.ref) };
+  if (job.expressions !== undefined) out.keepLines();
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
-  const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
+  const read = out.finish();
+  const lineOf = recordLines(out, report, lines);
+  const computed = computedFields(read, job, lineOf);
+  const whole = computed?.batch ?? read;
+  const batch = transforms.reduce((before, transform) => transform(before, job), whole);
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
   // Unless records may be rejected, an import with an error is not published, so the chunk need not be written.
   const mayReject = (job.validation.maxRejected ?? 0) > 0;
   const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
   const segment = isStored ? await writeBatch(batch, job) : null;
+  computed?.release();
   out.release();
   const rejectedPart = await writeRejected(rejected, `${job.file}.rejected`);
   const result: ChunkResult = {
@@ -57,6 +64,7 @@ export async function runChunk(
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
+    ...(computed && { inputs: read.seen, expressionFindings: computed.findings }),
     rejectedPart,
     samples,
     hasEnded: report.hasEnded,
@@ -64,6 +72,34 @@ export async function runChunk(
   };
   releaseChunk(job.ref, bytes);
   return result;
+}
+
+/** The batch with the fields that expressions compute; undefined without expressions. */
+function computedFields(
+  batch: Batch,
+  job: ChunkJob,
+  lineOf: (row: number) => number,
+): ComputedBatch | undefined {
+  const { expressions, columns, inputs = columns, validation } = job;
+  if (expressions === undefined) return undefined;
+  const isLenient = validation.disable;
+  return computeFields({ batch, expressions, columns, inputs, isLenient, lineOf });
+}
+
+/** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */
+function recordLines(
+  out: BatchBuilder,
+  { rejectedLines }: FindingCollector,
+  lines: number,
+): (row: number) => number {
+  const isCounted = out.rows + rejectedLines.length === lines;
+  return (row) => {
+    const known = out.lineOf(row);
+    if (known > 0 || !isCounted) return known;
+    let line = row + 1;
+    for (const rejected of rejectedLines) if (rejected <= line) line++;
+    return line;
+  };
 }
 
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {

@@ -10,12 +10,13 @@ import {
   type Findings,
 } from '../../../engine/ingest/findings.js';
 import { joinColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
+import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
 import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
+import { errorsField } from './expressions/compute-fields.js';
 import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import { exceededLimit, type SourceRun } from './source-run.js';
@@ -161,16 +162,17 @@ export function nameOf(sources: readonly ImportSource[]): string {
   return sources.length === 1 && first !== undefined ? first.name : `${sources.length} files`;
 }
 
-/** Findings of the codes `columnName` and `newColumn`, each by the validation rules of the sources that have the new columns. */
+/** Findings of the codes `columnName` and `newColumn`, but not about the errors of expressions, each by the validation rules of the sources that have the new columns. */
 function newColumnFindings(
-  { known }: ImportParams,
+  { known, expressions }: ImportParams,
   runs: readonly SourceRun[],
   filled: Columns,
 ): readonly Findings[] {
+  const isGiven = ({ name }: Column): boolean => expressions === null || name !== errorsField;
   const byRules = Map.groupBy(runs, ({ source }) => JSON.stringify(source.validation));
   return [...byRules.values()].map((group) => {
     const final = byRules.size === 1 ? filled : withData(filled, known, group.flatMap(columnsOf));
-    return columnFindings(known, final, group[0]!.source.validation);
+    return columnFindings(known, final.filter(isGiven), group[0]!.source.validation);
   });
 }
 

@@ -4,6 +4,7 @@ import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/type
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
+import type { FieldExpressions } from './expressions/field-expressions.js';
 import type { ImportSource } from './import-source.js';
 import type { Declaration } from './known-columns.js';
 
@@ -22,6 +23,8 @@ export interface ImportParams {
   readonly declared: readonly Declaration[];
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
+  /** The expressions of fields; null if there are none. */
+  readonly expressions: FieldExpressions | null;
   /** Dotted names of fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
   /** A client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */

@@ -6,6 +6,7 @@ import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { RecordChange } from '../change/record-change.js';
+import { expressionsOf } from './expressions/field-expressions.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
 import { sourcesOf } from './prepare-sources.js';
@@ -34,6 +35,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
+    expressions: expressionsOf(row, fields, columns),
     fixedEntities: fixedEntities(fields, row.targetFields),
     known: [...given, ...knownColumns(stored, [...declared, ...declaredBy(row.targetFields)])],
     declared,
@@ -64,6 +66,7 @@ async function deletingParams(
     known: [givenId],
     declared: [],
     transient: [],
+    expressions: null,
     fixedEntities: [],
     isUrgent: row.source === 'data_records',
     // What would be deleted is found out in the same way; only the commit is left out.

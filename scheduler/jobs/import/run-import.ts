@@ -11,6 +11,7 @@ import { applyChange } from '../change/apply-change.js';
 import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
+import { computedNames, inputFields } from './expressions/input-columns.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
@@ -28,6 +29,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   const runs: SourceRun[] = [];
   try {
     await readAll(params, context, files, resume, runs);
+    await settleInputs(params, context, runs);
     const { columns } = unifyColumns(
       params.stored,
       runs.flatMap((run) => run.columns()),
@@ -53,6 +55,25 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     await files.close();
     await resume?.close();
   }
+}
+
+/**
+ * Evaluates expressions again where a chunk alone did not show what they read: the types of the input are unified over all chunks, so
+ * that the result does not depend on how the sources were split.
+ */
+async function settleInputs(
+  { expressions, stored }: ImportParams,
+  context: RunContext,
+  runs: readonly SourceRun[],
+): Promise<void> {
+  if (expressions === null || exceededLimit(runs) !== undefined) return;
+  const computed = computedNames(expressions);
+  const kept = stored.filter(({ name }) => !computed.has(name));
+  const seen = runs.flatMap((run) => run.inputs());
+  const { columns } = unifyColumns(kept, seen);
+  const flow = flowOf(context);
+  for (const run of runs) await run.settle(columns, inputFields(expressions), flow);
+  await flow.settled();
 }
 
 /** The result of an import whose records name others. */
@@ -83,7 +104,7 @@ async function readAll(
   resume: Resume | null,
   runs: SourceRun[],
 ): Promise<void> {
-  const { sources, known, transient, commitId, isUrgent } = params;
+  const { sources, known, transient, expressions, commitId, isUrgent } = params;
   const expected = await files.expectedBytes();
   const report = (): void => reportProgress(context, runs, expected, files);
   files.onProgress(report);
@@ -93,6 +114,7 @@ async function readAll(
     context,
     known,
     transient,
+    expressions,
     stored: params.change?.mode === 'delete' ? namesRead(params.change) : undefined,
     commitId,
     isUrgent,

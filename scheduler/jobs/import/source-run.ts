@@ -1,13 +1,23 @@
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { mergeFindings, settledFindings, type Findings } from '../../../engine/ingest/findings.js';
+import {
+  mergeFindings,
+  noFindings,
+  settledFindings,
+  type Findings,
+} from '../../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { Source } from '../../../readers/source/source.js';
 import type { ChunkFlow, ChunkOutcome, SourceChunk } from './chunk-flow.js';
-import { ChunkRunner, type ChunkSettings, type ImportRunContext } from './chunk-runner.js';
+import {
+  ChunkRunner,
+  type ChunkSettings,
+  type ImportRunContext,
+  type SegmentMark,
+} from './chunk-runner.js';
 import type { ChunkResult, RejectedPart } from './chunk-types.js';
 import {
   ChunkSamples,
@@ -15,6 +25,12 @@ import {
   type EntityRules,
   type SourceSamples,
 } from './entity-samples.js';
+import {
+  computedNames,
+  readColumns,
+  seesOther,
+  type InputFields,
+} from './expressions/input-columns.js';
 import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
@@ -53,6 +69,8 @@ export class SourceRun {
   #hinted = 0;
   readonly #rules: EntityRules | null;
   readonly #samples: ChunkSamples | null;
+  /** The columns of the input over all chunks, for expressions. */
+  #inputs: Columns = [];
   /** Findings of the first pass, which has the warnings, for chunks that were read twice. */
   readonly #firstPass = new Map<number, Findings>();
   /** Index of the chunk in which the records or the reading ended. The results of later chunks are ignored. */
@@ -64,7 +82,7 @@ export class SourceRun {
     file: LocalFile,
     layout: SourceLayout,
   ) {
-    const { known, transient, stored, commitId, isDryRun } = importContext;
+    const { known, transient, expressions, stored, commitId, isDryRun } = importContext;
     this.#import = importContext;
     this.source = source;
     this.file = file;
@@ -85,6 +103,13 @@ export class SourceRun {
       sampling: this.#rules?.size ?? null,
       commitId,
       isDryRun,
+      ...(expressions !== null && {
+        expressions: {
+          ...expressions,
+          sourceFilename: importContext.isUrgent ? null : source.name,
+        },
+        inputs: known.filter(({ name }) => !computedNames(expressions).has(name)),
+      }),
     };
   }
 
@@ -116,6 +141,22 @@ export class SourceRun {
     }
   }
 
+  /** Reads the chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
+  async settle(columns: Columns, read: InputFields, flow: ChunkFlow): Promise<void> {
+    this.#inputs = columns;
+    const known = this.#settings.inputs ?? [];
+    const outdated = new Set(
+      this.#results.flatMap(({ inputs, stored }, index) =>
+        index <= this.#last && stored > 0 && seesOther(inputs ?? [], columns, { known, read })
+          ? [index]
+          : [],
+      ),
+    );
+    if (outdated.size === 0) return;
+    const settings = { ...this.#settings, inputs: columns, isFinal: true };
+    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
+  }
+
   /** The second pass: reads the chunks again whose column types differ from the final ones. */
   async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
     const outdated = new Set(
@@ -126,8 +167,8 @@ export class SourceRun {
       ),
     );
     if (outdated.size === 0) return;
-    const settings = { ...this.#settings, columns, isFinal: true };
-    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings));
+    const settings = this.#finalSettings(columns);
+    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
   }
 
   /** Writes the segments of the first chunks that together have `records` records, in a dry run. */
@@ -140,7 +181,7 @@ export class SourceRun {
     }
     if (chunks.size === 0) return [];
     const segments: Segment[] = [];
-    const settings = { ...this.#settings, columns, isFinal: true, isDryRun: false };
+    const settings = { ...this.#finalSettings(columns), isDryRun: false };
     await this.#readAgain(chunks, flow, async (chunk) => {
       const { segment } = await this.#chunks.read(chunk, settings, 's', () => this.#hints);
       if (segment !== null) segments[chunk.index] = segment;
@@ -184,10 +225,15 @@ export class SourceRun {
     return this.results().map((chunk) => chunk.columns);
   }
 
+  /** The columns of each chunk as they were read, if fields were computed from them. */
+  inputs(): readonly Columns[] {
+    return this.results().map(({ inputs }) => inputs ?? []);
+  }
+
   /** The findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const parts = this.#results.flatMap(({ findings, lines }, index) => {
+    const parts = this.#results.flatMap(({ findings, expressionFindings, lines }, index) => {
       if (index > this.#last) return [];
       const first = this.#firstPass.get(index);
       const before = linesBefore;
@@ -195,7 +241,7 @@ export class SourceRun {
       // The second pass meets the errors of rejected records again.
       const parts =
         first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
-      return parts.map((part) => ({
+      return [...parts, expressionFindings ?? noFindings].map((part) => ({
         findings: part,
         linesBefore: before,
       }));
@@ -253,10 +299,23 @@ export class SourceRun {
     return 'stop';
   }
 
-  async #readSecond(chunk: SourceChunk, settings: ChunkSettings): Promise<'continue'> {
-    const result = await this.#chunks.run(chunk, settings, 'b', () => this.#hints);
+  /** The settings of the second pass, with the final columns. */
+  #finalSettings(columns: Columns): ChunkSettings {
+    const { expressions } = this.#import;
+    const settings = { ...this.#settings, columns, isFinal: true };
+    if (expressions === null) return settings;
+    return { ...settings, inputs: readColumns(columns, this.#inputs, expressions) };
+  }
+
+  async #readSecond(
+    chunk: SourceChunk,
+    settings: ChunkSettings,
+    pass: SegmentMark,
+  ): Promise<'continue'> {
+    const result = await this.#chunks.run(chunk, settings, pass, () => this.#hints);
     const first = this.#results[chunk.index];
-    if (first !== undefined) this.#firstPass.set(chunk.index, first.findings);
+    if (first !== undefined && !this.#firstPass.has(chunk.index))
+      this.#firstPass.set(chunk.index, first.findings);
     this.#store(chunk.index, result);
     this.#samples?.addAgain(result.samples);
     return 'continue';

@@ -4,7 +4,7 @@ import type { DataType, JsonObject } from '../../../engine/core/types.js';
 import type { Declaration } from './known-columns.js';
 
 /*
- * Choice: the name of a target field is the name of the dataset's field and of the value in the source; another name will need an
+ * Choice: the name of a target field is the name of the dataset's field and of the value in the source; another name needs an
  * expression. The properties of a target field replace those of a field with data, except its type.
  *
  * `target_fields` were checked when the import was created.

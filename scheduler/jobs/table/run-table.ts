@@ -49,6 +49,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const importContext: ImportRunContext = {
     context: { ...context, scratch: folder, earlier: [], progress: () => undefined },
     known,
+    expressions: null,
     transient: [],
     commitId: 0,
     isUrgent: bytes <= urgentBytes,

@@ -142,7 +142,7 @@ describe('imports', () => {
       [{ records: [{}], commit_mode: 'upsert', id_fields: ['a', 'a'] }, 'id_fields'],
       [{ records: [{}], commit_mode: 'upsert', id_fields: ['a', '_id'] }, 'id_fields'],
       [{ records: [{}], target_fields: [{}] }, 'target_fields'],
-      [{ records: [{}], target_fields: [{ name: 'a', expression: '1' }] }, 'target_fields'],
+      [{ records: [{}], target_fields: [{ name: 'a', expression: '1 +' }] }, 'target_fields'],
       [{ records: [{}], validation_params: { disable: 'maybe' } }, 'validation_params'],
       [{ records: [{}], annotator_params: { pre_annotation_expression: 'x' } }, 'annotator_params'],
       [{ records: [{}], priority: 'x' }, 'priority'],

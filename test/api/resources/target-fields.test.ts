@@ -212,7 +212,7 @@ describe('target fields', () => {
     ['a list where there is none', [{ name: 'a', is_list: true }], 'no list in this dataset'],
     ['to store no more', [{ name: 'a', is_transient: true }], 'is stored in this dataset'],
     ['a name twice', [{ name: 'z' }, { name: 'z' }], 'given twice'],
-    ['an expression', [{ name: 'z', expression: '1' }], 'Expressions are not available yet'],
+    ['a wrong expression', [{ name: 'z', expression: '1 +' }], 'expression: Syntax error'],
     ['no name', [{ title: 'z' }], 'name: This field is required'],
   ])('refuses %s', async (_, target_fields, message) => {
     await newDataset();

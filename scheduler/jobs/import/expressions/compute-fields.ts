@@ -1,0 +1,324 @@
+import type { Column, Columns } from '../../../../engine/core/types.js';
+import { castResult } from '../../../../engine/expression/annotate/cast.js';
+import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
+import { asExpressionError } from '../../../../engine/expression/expression.js';
+import { dictOf, setItem } from '../../../../engine/expression/values/dict.js';
+import { ExpressionError } from '../../../../engine/expression/values/errors.js';
+import {
+  Budget,
+  defaultLimits,
+  limitExceeded,
+} from '../../../../engine/expression/values/limits.js';
+import {
+  PyDict,
+  type ExpressionHost,
+  type PyValue,
+  type Runtime,
+} from '../../../../engine/expression/values/values.js';
+import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
+import { FindingCollector, type Findings } from '../../../../engine/ingest/findings.js';
+import { recordFields } from '../../../../engine/ingest/make-column.js';
+import { RecordContext } from '../../../../engine/ingest/record-context.js';
+import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
+import { codes } from '../../../../engine/ingest/validation-codes.js';
+import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { ValueAppender } from './append-value.js';
+import { valueReader, type ReadField } from './column-values.js';
+import { compiledExpressions, expressionData, type FieldExpressions } from './field-expressions.js';
+
+/** The field with the errors of a record's expressions: an object with their messages by field. */
+export const errorsField = '_errors';
+
+/** What the expressions of an import need for the chunks of one source: plain data. */
+export interface SourceExpressions extends FieldExpressions {
+  /** Null for records of the request. */
+  readonly sourceFilename: string | null;
+}
+
+/** A chunk whose fields are to be computed. */
+export interface ComputationInput {
+  readonly batch: Batch;
+  readonly expressions: SourceExpressions;
+  /** The columns that the computed fields must have, as far as that is known. */
+  readonly columns: Columns;
+  /** The columns of the input over all chunks, as far as they are known. */
+  readonly inputs: Columns;
+  /** Validation is off: values that do not fit their field become null without an error. */
+  readonly isLenient: boolean;
+  /** The longest time for the whole chunk, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** The line of a record within the chunk. */
+  lineOf(row: number): number;
+}
+
+/** A chunk with its computed fields. The caller releases it when it has been written. */
+export interface ComputedBatch {
+  readonly batch: Batch;
+  readonly findings: Findings;
+  release(): void;
+}
+
+/** Functions that need datasets or the user are not there yet in imports: the host that implements them is to be passed here. */
+const host: ExpressionHost = {};
+
+/**
+ * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. In the records after that
+ * they end with the error of a limit, so that slow expressions do not fail an import either.
+ */
+const chunkTimeoutMs = 300_000;
+
+/** The longest message of an error that is stored, characters. */
+const maxMessage = 500;
+
+/** Evaluates the expressions of an import for each record of a chunk. Only the columns that they read become values. */
+export function computeFields(input: ComputationInput): ComputedBatch {
+  return new Computation(input).run();
+}
+
+/** A field to compute, with the places of what it reads in the values of a record. */
+interface ComputationStep {
+  readonly compiled: CompiledField;
+  readonly name: string;
+  readonly slot: number;
+  /** The places of the fields that the expression reads; null if it may read any. */
+  readonly reads: readonly number[] | null;
+  readonly arguments: (PyValue | undefined)[];
+  /** Null for a field that is not stored. */
+  readonly column: ValueColumn | null;
+}
+
+class Computation {
+  readonly #input: ComputationInput;
+  readonly #collector = new FindingCollector(lenientRules);
+  readonly #context: RecordContext;
+  readonly #appender: ValueAppender;
+  readonly #columns: ValueColumn[] = [];
+  readonly #names: string[] = [];
+  readonly #slots = new Map<string, number>();
+  /** How the value of each slot is read from the chunk, or its value in all records. */
+  readonly #readers: (ReadField | null | undefined)[] = [];
+  readonly #whole: ReadonlyMap<string, Column>;
+  readonly #declared: ReadonlySet<string>;
+  readonly #variables: (PyValue | undefined)[];
+  readonly #errors = new Map<number, Map<string, string>>();
+  /** The time of the chunk is over. */
+  #isLate = false;
+  /** The message about a value that did not fit its column. */
+  #misfit: string | null = null;
+
+  constructor(input: ComputationInput) {
+    this.#input = input;
+    const { expressions, inputs, isLenient } = input;
+    this.#whole = new Map(inputs.map((column) => [column.name, column]));
+    this.#declared = new Set([...expressions.declared, ...this.#whole.keys()]);
+    this.#context = new RecordContext({
+      isDisabled: isLenient,
+      reject: (_line, _code, _field, message) => void (this.#misfit ??= message),
+      warn: (line, code, field, message) => this.#collector.warn(line, code, field, message),
+    });
+    this.#appender = new ValueAppender(this.#context);
+    this.#variables = [
+      null,
+      expressions.sourceFilename,
+      null,
+      expressions.targetDataset,
+      ...expressionData(expressions).map.values(),
+    ];
+  }
+
+  run(): ComputedBatch {
+    const { batch, columns } = this.#input;
+    const fields = recordFields({
+      declared: [...columns, ...batch.seen.filter(({ name }) => !has(columns, name))],
+      context: this.#context,
+      onNew: (column) => this.#columns.push(column),
+    });
+    const steps = this.#steps((name) => fields.field(name));
+    this.#evaluate(steps);
+    this.#addErrors(() => fields.field(errorsField));
+    for (const column of this.#columns) column.padTo(batch.rows);
+    return {
+      batch: withColumns(batch, this.#columns, new Set(steps.map(({ name }) => name))),
+      findings: this.#collector.result(),
+      release: () => {
+        for (const column of this.#columns) column.release();
+      },
+    };
+  }
+
+  /** The fields in the order in which they run. Their columns are made in the order of the request. */
+  #steps(columnOf: (name: string) => ValueColumn | null): readonly ComputationStep[] {
+    const compiled = compiledExpressions(this.#input.expressions);
+    for (const { name, is_transient: isTransient } of this.#input.expressions.fields)
+      if (isTransient !== true) columnOf(String(name));
+    if (compiled.some(({ expression }) => expression?.fieldsRead === 'all')) this.#useAll();
+    return compiled.map((one) => {
+      const { field, expression } = one;
+      const read = expression?.fieldsRead ?? [];
+      return {
+        compiled: one,
+        name: field.name,
+        slot: this.#slot(field.name),
+        reads: read === 'all' ? null : read.map((name) => this.#slot(name)),
+        arguments: [],
+        column: field.isTransient ? null : columnOf(field.name),
+      };
+    });
+  }
+
+  /** Gives every field of the input a place, in the order of the record. */
+  #useAll(): void {
+    for (const { name } of this.#input.batch.columns) this.#slot(name);
+    for (const name of this.#declared) this.#slot(name);
+  }
+
+  #slot(name: string): number {
+    const known = this.#slots.get(name);
+    if (known !== undefined) return known;
+    const slot = this.#names.push(name) - 1;
+    this.#slots.set(name, slot);
+    const { columns, data } = this.#input.batch;
+    const at = columns.findIndex((column) => column.name === name);
+    this.#readers.push(
+      at >= 0
+        ? valueReader(columns[at]!, data.data.children[at]!, this.#whole.get(name))
+        : this.#declared.has(name)
+          ? null
+          : undefined,
+    );
+    return slot;
+  }
+
+  #evaluate(steps: readonly ComputationStep[]): void {
+    const { rows } = this.#input.batch;
+    const values: (PyValue | undefined)[] = [];
+    const { timeoutMs = chunkTimeoutMs } = this.#input;
+    const end = performance.now() + timeoutMs;
+    const readsAll = steps.some(({ reads }) => reads === null);
+    for (let row = 0; row < rows; row++) {
+      this.#context.line = this.#input.lineOf(row);
+      this.#context.record++;
+      this.#isLate ||= performance.now() > end;
+      for (let i = 0; i < this.#readers.length; i++) {
+        const read = this.#readers[i];
+        values[i] = typeof read === 'function' ? read(row) : read;
+      }
+      const record = readsAll ? this.#record(values) : undefined;
+      for (const step of steps) {
+        const result = this.#result(step, values, record, row);
+        values[step.slot] = result;
+        if (record !== undefined) setItem(record, step.name, result);
+      }
+    }
+  }
+
+  #record(values: readonly (PyValue | undefined)[]): PyDict {
+    const record = new PyDict();
+    record.isRecord = true;
+    for (const [i, value] of values.entries())
+      if (value !== undefined) setItem(record, this.#names[i]!, value);
+    return record;
+  }
+
+  /** Computes and stores the value of a field; None after an error. */
+  #result(
+    step: ComputationStep,
+    values: readonly (PyValue | undefined)[],
+    record: PyDict | undefined,
+    row: number,
+  ): PyValue {
+    const { compiled, column, name } = step;
+    let result: PyValue = null;
+    try {
+      const value = this.#value(step, values, record);
+      const runtime = compiled.expression?.runtime ?? castRuntime;
+      result = castResult(runtime, value, compiled.field.dataType, compiled.field.isList);
+    } catch (error) {
+      const known = asExpressionError(error);
+      if (!(known instanceof ExpressionError)) throw error;
+      this.#note(row, name, known.message);
+    }
+    if (column === null) return result;
+    column.padTo(row);
+    this.#misfit = null;
+    this.#appender.append(column, result);
+    if (this.#misfit === null) return result;
+    this.#note(row, name, this.#misfit);
+    return null;
+  }
+
+  #value(
+    { compiled, slot, reads, arguments: given }: ComputationStep,
+    values: readonly (PyValue | undefined)[],
+    record: PyDict | undefined,
+  ): PyValue {
+    const { expression, constant } = compiled;
+    if (this.#isLate)
+      throw limitExceeded('too much time for the records of one part of the source');
+    if (expression === undefined) {
+      castRuntime.budget.start(0);
+      return constant ?? null;
+    }
+    this.#variables[0] = values[slot] ?? null;
+    if (reads === null) return expression.evaluate(record, this.#variables, host);
+    for (let i = 0; i < reads.length; i++) given[i] = values[reads[i]!];
+    return expression.evaluateFields(given, this.#variables, host);
+  }
+
+  #note(row: number, name: string, message: string): void {
+    const text = message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
+    this.#collector.warn(this.#context.line, codes.expressionError, name, text);
+    if (!this.#input.expressions.includeErrors) return;
+    const errors = this.#errors.get(row) ?? new Map<string, string>();
+    this.#errors.set(row, errors.set(name, text));
+  }
+
+  /** Stores the errors of each record that has some; other records keep what the input has in this field. */
+  #addErrors(columnOf: () => ValueColumn | null): void {
+    const column = this.#errors.size === 0 ? null : columnOf();
+    if (column === null) return;
+    const own = this.#readers[this.#slot(errorsField)];
+    for (let row = 0; row < this.#input.batch.rows; row++) {
+      const errors = this.#errors.get(row);
+      const value = errors ? dictOf(errors) : typeof own === 'function' ? own(row) : null;
+      if (value === null) continue;
+      column.padTo(row);
+      this.#appender.append(column, value);
+    }
+  }
+}
+
+/** The rules of the report: an error of an expression never fails an import. */
+const lenientRules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+
+/** For casting constants. */
+const castRuntime: Runtime = {
+  budget: new Budget(defaultLimits, () => performance.now()),
+  host,
+};
+
+function has(columns: Columns, name: string): boolean {
+  return columns.some((column) => column.name === name);
+}
+
+/** The batch with the made columns instead of those of the input that have their names, or that transient fields replace. */
+function withColumns(
+  batch: Batch,
+  made: readonly ValueColumn[],
+  computed: ReadonlySet<string>,
+): Batch {
+  const declarations = made.map((column) => column.column());
+  const isKept = ({ name }: Column): boolean => !computed.has(name) && !has(declarations, name);
+  const stored = [
+    ...batch.columns.flatMap((column, i) =>
+      isKept(column) ? [{ column, data: batch.data.data.children[i]! }] : [],
+    ),
+    ...declarations.flatMap((column, i) =>
+      column.seen === undefined ? [{ column, data: made[i]!.finish(batch.rows) }] : [],
+    ),
+  ];
+  const seen = [...batch.seen.filter(isKept), ...declarations];
+  const columns = storedColumns(stored.map(({ column }) => column));
+  const data = stored.map((one) => one.data);
+  return { ...makeBatch(columns, batch.rows, data), seen };
+}

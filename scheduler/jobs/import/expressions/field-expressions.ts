@@ -1,0 +1,99 @@
+import type { FieldRow } from '../../../../engine/catalog/fields.js';
+import type { ImportRow } from '../../../../engine/catalog/imports.js';
+import { stringifyJson } from '../../../../engine/core/json.js';
+import type { Columns, JsonObject } from '../../../../engine/core/types.js';
+import type { CastType } from '../../../../engine/expression/annotate/cast.js';
+import {
+  compileFields,
+  type AnnotationField,
+  type CompiledField,
+} from '../../../../engine/expression/annotate/fields.js';
+import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
+import { PyDict } from '../../../../engine/expression/values/values.js';
+
+/** The expressions of an import: plain data, from which each thread compiles them. */
+export interface FieldExpressions {
+  /** The target fields that have an expression, in the order of the request. */
+  readonly fields: readonly JsonObject[];
+  /** `annotator_params.data`, as JSON. */
+  readonly data: string;
+  /** The errors of a record are stored with it. */
+  readonly includeErrors: boolean;
+  /** The fields of the dataset and of the request, which are None where a record lacks them. */
+  readonly declared: readonly string[];
+  readonly targetDataset: string;
+}
+
+/** Whether a target field has an expression: null and the empty text ask for nothing. */
+export function hasExpression({ expression }: JsonObject): boolean {
+  return expression !== undefined && expression !== null && expression !== '';
+}
+
+/** The expressions of an import; null if it has none. `columns` are stored in its dataset. */
+export function expressionsOf(
+  row: ImportRow,
+  fields: readonly FieldRow[],
+  columns: Columns,
+): FieldExpressions | null {
+  const computed = row.targetFields.filter(hasExpression);
+  if (computed.length === 0) return null;
+  const { data = {}, include_errors: includeErrors } = row.annotatorParams ?? {};
+  return {
+    fields: computed.map((field) => typedBy(field, fields)),
+    data: stringifyJson(data ?? {}),
+    includeErrors: row.includeErrors && includeErrors !== false,
+    declared: [
+      ...columns.map(({ name }) => name),
+      ...fields.map(({ path }) => path[0]!),
+      ...row.targetFields.map(({ name }) => String(name)),
+    ],
+    targetDataset: String(row.datasetId),
+  };
+}
+
+/**
+ * Choice: what somebody declared about a field of the dataset is as if the target field said it. A type that was inferred is no reason to
+ * cast: a value of another type widens it, as the values of files do.
+ */
+function typedBy(target: JsonObject, fields: readonly FieldRow[]): JsonObject {
+  const field = fields.find(({ name }) => name === target['name']);
+  if (field === undefined) return target;
+  const { data_type: type, is_list: isList } = target;
+  const isOpen = type === undefined || type === null || type === 'auto';
+  return {
+    ...target,
+    ...(isOpen && field.isDeclared && { data_type: field.dataType }),
+    ...(typeof isList !== 'boolean' &&
+      (field.isValid || field.isList !== null) && { is_list: field.isList ?? false }),
+  };
+}
+
+/** A target field as the language of expressions has it. */
+export function annotationField(target: JsonObject): AnnotationField {
+  const { name, expression, data_type: type, is_list: isList, ordering } = target;
+  const { depends_on: dependsOn, is_transient: isTransient } = target;
+  return {
+    name: String(name),
+    expression:
+      typeof expression === 'string'
+        ? expression
+        : { constant: valueOfJson(stringifyJson(expression)) },
+    dataType: typeof type === 'string' ? (type as CastType) : 'auto',
+    isList: typeof isList === 'boolean' ? isList : null,
+    ordering: typeof ordering === 'number' ? ordering : 0,
+    dependsOn: Array.isArray(dependsOn) ? dependsOn.map(String) : [],
+    isTransient: isTransient === true,
+  };
+}
+
+/** The values of `annotator_params.data`, which are variables of all expressions. */
+export function expressionData({ data }: FieldExpressions): PyDict {
+  const value = valueOfJson(data);
+  return value instanceof PyDict ? value : new PyDict();
+}
+
+/** The expressions in the order in which they run. */
+export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
+  const names = Array.from(expressionData(expressions).map.keys(), String);
+  return compileFields(expressions.fields.map(annotationField), names);
+}

@@ -1,0 +1,355 @@
+import { describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
+
+let datasetId: number;
+const { ann, vaultId, newFile } = await startLab();
+
+async function newDataset(more: object = {}): Promise<void> {
+  const name = `d${Math.random()}`;
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
+}
+
+interface Outcome {
+  readonly status: unknown;
+  readonly error_message: unknown;
+  readonly target_fields: readonly Record<string, unknown>[];
+  readonly metadata: Record<string, unknown> & {
+    readonly validation: {
+      readonly warnings: readonly Record<string, unknown>[];
+    };
+  };
+}
+
+/** Imports records, or a file's when given an id. */
+async function imported(
+  source: readonly object[] | number,
+  target_fields: unknown,
+  more: object = {},
+): Promise<Outcome> {
+  const of = typeof source === 'number' ? { object_id: source } : { data_records: source };
+  const made = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    ...of,
+    target_fields,
+    entity_params: { disable: true },
+    ...more,
+  });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  return json as unknown as Outcome;
+}
+
+/** The records without nulls. */
+async function records(): Promise<readonly Record<string, unknown>[]> {
+  const body = { exclude_fields: ['_id', '_commit'] };
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+  return (json['results'] as object[]).map((record) =>
+    Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)),
+  );
+}
+
+/** The records of a new dataset into which `source` is imported. */
+async function stored(
+  source: readonly object[] | number,
+  targetFields: unknown,
+  more: object = {},
+): Promise<readonly Record<string, unknown>[]> {
+  await newDataset();
+  const done = await imported(source, targetFields, more);
+  expect([done.status, done.error_message]).toEqual(['completed', null]);
+  return records();
+}
+
+async function typeOf(name: string): Promise<unknown> {
+  const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
+  return [field?.['data_type'], field?.['is_list']];
+}
+
+describe('expressions of target fields', () => {
+  test('run in order and see the results of those before', async () => {
+    const fields = [
+      { name: 'split_message', expression: 'record.message.split()', is_list: true, ordering: 1 },
+      { name: 'message', expression: "value + ' world'", data_type: 'string', ordering: 0 },
+    ];
+    expect(await stored([{ message: 'hello' }], fields)).toEqual([
+      { message: 'hello world', split_message: ['hello', 'world'] },
+    ]);
+    expect(await typeOf('split_message')).toEqual(['string', true]);
+
+    const dependent = [
+      { name: 'a', ordering: 0, depends_on: ['b'], expression: 'record.b + 1' },
+      { name: 'b', ordering: 5, expression: '1' },
+    ];
+    expect(await stored([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
+    expect(await typeOf('a')).toEqual(['long', null]);
+  });
+
+  test('read transient fields, which are not stored', async () => {
+    const fields = [
+      {
+        name: 'header',
+        is_transient: true,
+        is_list: true,
+        ordering: 1,
+        expression: ['CHROM', 'POS', 'ID', 'REF', 'ALT'],
+      },
+      {
+        name: 'row',
+        is_transient: true,
+        data_type: 'object',
+        ordering: 1,
+        expression: 'dict(zip(record.header, value.split()))',
+      },
+      { name: 'build', is_transient: true, ordering: 1, expression: "'GRCh37'" },
+      {
+        name: 'variant',
+        ordering: 2,
+        expression:
+          "'-'.join([record.build, record.row['CHROM'], record.row['POS'],\nrecord.row['POS'], record.row['ALT']])",
+      },
+      {
+        name: 'rsid',
+        ordering: 2,
+        expression: "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None",
+      },
+    ];
+    const made = await stored([{ row: '20 14370 rs6054257 G A' }], fields);
+    expect(made).toEqual([{ variant: 'GRCh37-20-14370-14370-A', rsid: 'rs6054257' }]);
+  });
+
+  test('that fail give null, a warning and _errors', async () => {
+    await newDataset();
+    const fields = [
+      { name: 'q', expression: 'record.n / record.d', data_type: 'double' },
+      { name: 'p', expression: 'record.n * 2', data_type: 'integer' },
+      { name: 'x', expression: "'abc'", data_type: 'integer' },
+      { name: 'u', expression: 'user()', data_type: 'object' },
+    ];
+    const done = await imported(
+      [
+        { n: 4, d: 0 },
+        { n: 4, d: 2 },
+      ],
+      fields,
+    );
+    expect(done.status).toBe('completed');
+    expect(await records()).toEqual([
+      {
+        n: 4,
+        d: 0,
+        p: 8,
+        _errors: {
+          q: 'division by zero',
+          x: "Invalid value for data type integer: 'abc'",
+          u: expect.any(String),
+        },
+      },
+      { n: 4, d: 2, q: 2, p: 8, _errors: { x: expect.any(String), u: expect.any(String) } },
+    ]);
+    const { warnings } = done.metadata.validation;
+    const counts = warnings.map(({ code, field, count }) => [code, field, count]);
+    expect(counts.filter(([code]) => code === 500)).toEqual([
+      [500, 'q', 1],
+      [500, 'x', 2],
+      [500, 'u', 2],
+    ]);
+    expect(warnings).toContainEqual({
+      code: 500,
+      name: 'Expression Error',
+      field: 'q',
+      file: expect.anything(),
+      line: 1,
+      message: 'division by zero',
+      count: 1,
+    });
+  });
+
+  test('leave no _errors without errors, and none with include_errors false', async () => {
+    const fields = [{ name: 'q', expression: '1 / record.d' }];
+    const zero = [{ d: 0 }, { d: 1 }];
+    expect(await stored([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
+    expect(await stored(zero, fields, { include_errors: false })).toEqual([
+      { d: 0 },
+      { d: 1, q: 1 },
+    ]);
+    const params = { annotator_params: { include_errors: false } };
+    expect(await stored(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
+    expect(await stored(zero, fields, { validation_params: { strict_validation: true } })).toEqual([
+      { d: 0, _errors: { q: 'division by zero' } },
+      { d: 1, q: 1 },
+    ]);
+  });
+
+  test('see declared fields that a record lacks, the whole record and the variables', async () => {
+    const fields = [
+      { name: 'x', data_type: 'string' },
+      { name: 'y', expression: "record.x or 'none'" },
+      { name: 'keys', expression: 'sorted(k for k in record if k != "keys")', is_list: true },
+      { name: 'about', expression: '[source_filename, source_dataset, target_dataset, build]' },
+      { name: 'typo', expression: 'record.nope' },
+    ];
+    const params = { annotator_params: { data: { build: 'GRCh38' } } };
+    const [made] = await stored([{ i: 1 }], fields, params);
+    expect(made).toEqual({
+      i: 1,
+      y: 'none',
+      keys: ['about', 'i', 'typo', 'x', 'y'],
+      about: [null, null, String(datasetId), 'GRCh38'],
+      _errors: { typo: expect.stringContaining('nope') },
+    });
+  });
+
+  test('have values of every type', async () => {
+    const fields = [
+      { name: 'b', expression: 'record.n > 1' },
+      { name: 'f', expression: 'record.n * 1.5' },
+      { name: 'big', expression: '2 ** 60 + record.n' },
+      { name: 'o', expression: "{'k': record.n, 'l': [{'m': None}, {'m': str(record.o)}]}" },
+      { name: 'day', expression: "'2024-02-0' + str(record.n)" },
+      { name: 'mixed', expression: "record.n if record.n == 1 else [record.n, 'x']" },
+      { name: 'inf', expression: "float('inf')", data_type: 'double' },
+      { name: 'none', expression: 'None' },
+      { name: 'list', expression: '[]', data_type: 'long', is_list: true },
+      { name: 'constant', expression: 2.5 },
+    ];
+    const made = await stored([{ n: 1 }, { n: 2 }], fields);
+    const one = (n: number) => ({
+      n,
+      b: n > 1,
+      f: n * 1.5,
+      o: { k: n, l: [{}, { m: 'None' }] },
+      day: `2024-02-0${n}`,
+      list: [],
+      constant: 2.5,
+    });
+    expect(made).toMatchObject([one(1), one(2)]);
+    expect(await typeOf('big')).toEqual(['long', null]);
+    expect(await typeOf('day')).toEqual(['date', null]);
+    expect(made.map(({ mixed }) => mixed)).toEqual([['1'], ['2', 'x']]);
+  });
+
+  test('compute from a table: values are replaced, columns of numbers hold doubles', async () => {
+    const file = await newFile('a.csv', 'place,n\nchr1:100,1\nchr2:200,2\nbad,3\n');
+    const fields = [
+      { name: 'chrom', expression: "record.place.split(':')[0]" },
+      { name: 'place', data_type: 'integer', expression: "int(value.split(':')[1])", ordering: 1 },
+      { name: 'text', expression: 'str(record.n) + source_filename' },
+    ];
+    expect(await stored(file, fields)).toEqual([
+      { n: 1, chrom: 'chr1', place: 100, text: '1.0a.csv' },
+      { n: 2, chrom: 'chr2', place: 200, text: '2.0a.csv' },
+      { n: 3, chrom: 'bad', text: '3.0a.csv', _errors: { place: 'list index out of range' } },
+    ]);
+    expect(await typeOf('place')).toEqual(['integer', null]);
+  });
+
+  test('compute from the members of a VCF file', async () => {
+    const header =
+      '##fileformat=VCFv4.2\n##INFO=<ID=DP,Number=1,Type=Integer,Description="d">\n##INFO=<ID=AF,Number=A,Type=Float,Description="d">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+    const lines =
+      '1\t100\trs1\tA\tC,G\t50\tPASS\tDP=14;AF=0.5,0.25\n1\t200\t.\tT\tC\t.\tq10\tAF=0.1\n';
+    const file = await newFile('a.vcf', header + lines);
+    const fields = [
+      { name: 'info', is_transient: true },
+      { name: 'depth', expression: 'record.info.DP or 0', data_type: 'long' },
+      { name: 'start', expression: 'record.genomic_coordinates.start - 1' },
+      { name: 'af', expression: 'max(record.info.AF)', data_type: 'float' },
+      { name: 'passed', expression: 'not record.filter' },
+    ];
+    const made = await stored(file, fields, { genome_build: 'GRCh38' });
+    expect(made.map(({ depth, start, af, passed }) => [depth, start, af, passed])).toEqual([
+      [14, 99, 0.5, true],
+      [14, 99, 0.5, true],
+      [0, 199, 0.1, false],
+    ]);
+    expect(made[0]).not.toHaveProperty('info');
+  });
+
+  test('are limited for each record, and the import ends', async () => {
+    const endless = 'sum(i for j in range(1000000) for i in range(1000000))';
+    const made = await stored([{ i: 1 }, { i: 2 }], [{ name: 'x', expression: endless }]);
+    const limit = { x: expect.stringContaining('Expression limit exceeded') };
+    expect(made).toEqual([
+      { i: 1, _errors: limit },
+      { i: 2, _errors: limit },
+    ]);
+    const large = [{ name: 'x', expression: "['a' * 9000000 for i in range(100)]" }];
+    expect(await stored([{ i: 1 }], large)).toEqual([{ i: 1, _errors: limit }]);
+  });
+
+  test('are evaluated in dry runs and for records that are not rejected', async () => {
+    await newDataset();
+    const fields = [
+      { name: 'n', data_type: 'long' },
+      { name: 'twice', expression: 'record.n * 2' },
+    ];
+    const source = [{ n: 1 }, { n: 'x' }, { n: 3 }, { n: null }];
+    const rules = { validation_params: { on_error: 'reject' } };
+    const dry = await imported(source, fields, { ...rules, dry_run: true });
+    expect(dry.metadata['dry_run']).toMatchObject({});
+    expect(JSON.stringify(dry.metadata['dry_run'])).toContain('twice');
+    expect(await records()).toEqual([]);
+    const done = await imported(source, fields, rules);
+    expect(await records()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
+    const [error] = done.metadata.validation.warnings.filter(({ code }) => code === 500);
+    expect(error).toMatchObject({ field: 'twice', line: 4 });
+  });
+
+  test('compute from records that replace others', async () => {
+    await newDataset();
+    await imported([{ k: 'a', n: 1 }], [{ name: 'm', expression: 'record.n + 1' }]);
+    const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
+    const [{ _id: id }] = json['results'] as [{ _id: string }];
+    const fields = [{ name: 'm', expression: 'record.n + 10 if record._id else 0' }];
+    for (const commit_mode of ['upsert', 'overwrite'])
+      await imported([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
+    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15 }]);
+    const keyed = { commit_mode: 'upsert', id_fields: ['k'] };
+    await imported([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
+    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
+  });
+
+  test('fit the types of the dataset', async () => {
+    const fields = [
+      { name: 'n', data_type: 'integer' },
+      { name: 's', data_type: 'string' },
+    ];
+    await newDataset({ fields });
+    const computed = [
+      { name: 'n', expression: 'value' },
+      { name: 's', expression: 'record.i' },
+    ];
+    await imported(
+      [
+        { n: '7', i: 1 },
+        { n: 'x', i: 2.5 },
+      ],
+      computed,
+    );
+    expect(await records()).toEqual([
+      { n: 7, i: 1, s: '1.0' },
+      { i: 2.5, s: '2.5', _errors: { n: "Invalid value for data type integer: 'x'" } },
+    ]);
+  });
+
+  test('are shown, and refused with their place when they are wrong', async () => {
+    await newDataset();
+    const done = await imported([{ a: 1 }], [{ name: 'x', expression: 'record.a' }, { name: 'y' }]);
+    expect(done.target_fields.map(({ expression }) => expression)).toEqual(['record.a', null]);
+    const refused = async (target_fields: unknown) => {
+      const body = { dataset_id: datasetId, data_records: [{}], target_fields };
+      const { status, json } = await ann.post('/v2/dataset_imports', body);
+      expect(status).toBe(400);
+      return json['target_fields'];
+    };
+    expect(await refused([{ name: 'ok' }, { name: 'x', expression: '1 +\n* 2' }])).toEqual([
+      expect.stringMatching(/^Field 2 "x", expression: Syntax error: .* \(line 2, column \d+\)$/),
+    ]);
+    const circle = [
+      { name: 'a', expression: 'record.b', depends_on: ['b'] },
+      { name: 'b', expression: 'record.a', depends_on: ['a'] },
+    ];
+    expect(await refused(circle)).toEqual([expect.stringContaining('circle: a → b → a')]);
+  });
+});

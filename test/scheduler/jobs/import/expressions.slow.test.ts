@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { Lake } from '../../lake.js';
+import { KillableServer } from '../../processes/killable.js';
+
+/*
+ * A file of several chunks whose last record changes what the others are: `n` becomes a field of texts, `rare` appears, and the results in
+ * `late` become texts. Expressions have to see and to give the same in all chunks.
+ */
+
+let lake: Lake;
+let root: string;
+let fileId: number;
+const rows = 60_000;
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  const last = rows - 1;
+  const lines = Array.from({ length: rows }, (_, i) =>
+    JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
+  ); // prettier-ignore
+  fileId = await lake.file('a.json', `${lines.join('\n')}\n`);
+});
+afterAll(() => lake.remove());
+
+const targetFields = [
+  { name: 'pad', is_transient: true },
+  { name: 'kind', expression: "'text' if isinstance(record.n, str) else 'number'" },
+  { name: 'seldom', expression: "record.rare or 'none'" },
+  { name: 'length', expression: 'len(record.pad)', data_type: 'integer' },
+  { name: 'failed', expression: '100 // (record.i % 20000)' },
+  { name: 'late', expression: `record.i if record.i < ${rows - 1} else 'end'` },
+];
+
+/** The commit's chunks and a summary of its records, as DuckDB reads them. */
+async function summary(datasetId: number): Promise<{ chunks: number; rows: unknown }> {
+  const { files, segments } = await lake.store.snapshot(datasetId);
+  const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  try {
+    const list = files.map((file) => `'${file}'`).join(', ');
+    const read = await duckdb.runAndReadAll(
+      `SELECT count(*)::VARCHAR, string_agg(DISTINCT kind), string_agg(DISTINCT seldom ORDER BY seldom), min(length)::VARCHAR,
+              count(failed)::VARCHAR, string_agg(DISTINCT _errors::VARCHAR), count(_errors)::VARCHAR,
+              string_agg(late, ',' ORDER BY i) FILTER (i < 3 OR i >= ${rows - 2})
+       FROM read_parquet([${list}], union_by_name = true)`,
+    );
+    return { chunks: segments.length, rows: read.getRows()[0] };
+  } finally {
+    duckdb.closeSync();
+  }
+}
+
+const wanted = [
+  String(rows),
+  'text',
+  'none,r',
+  '100',
+  String(rows - 3),
+  "{'failed': integer division or modulo by zero}",
+  '3',
+  `0,1,2,${rows - 2},end`,
+];
+
+test.each([
+  ['', 0],
+  ['journal.appended:2', 2],
+  ['journal.appended:6', 6],
+])(
+  'chunks do not matter to expressions; kill at "%s"',
+  async (crash, resumed) => {
+    const datasetId = await lake.dataset(`d${Math.random()}`);
+    const task = await lake.import(datasetId, fileId, { targetFields });
+    await lake.close();
+    await (crash === '' ? new KillableServer(root) : new KillableServer(root, crash, 'worker')).exit();
+    lake = await Lake.open(root);
+    expect(await lake.task(task.id)).toMatchObject({ status: 'completed', errorMessage: null });
+    const found = await summary(datasetId);
+    expect(found.chunks).toBeGreaterThanOrEqual(3);
+    expect(found.rows).toEqual(wanted);
+    const { metadata } = (await lake.catalog.imports.get(task.resourceId))!;
+    expect((metadata['receipt'] as Record<string, unknown>)['resumed_chunks']).toBe(
+      Math.min(resumed, found.chunks),
+    );
+    const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
+    expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
+      { field: 'failed', line: 1, count: 3, message: 'integer division or modulo by zero' },
+    ]);
+    expect(await lake.damage()).toEqual([]);
+  },
+); // prettier-ignore
