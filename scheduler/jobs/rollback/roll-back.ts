@@ -153,9 +153,9 @@ async function prepare(
     const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
     return blocked(detail, blocking);
   }
-  const later =
-    rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, logVersion);
-  if (later.some(({ recordsAdded }) => recordsAdded > 0)) {
+  // Only commits of these modes add records under an `_id` that another record had.
+  const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
+  if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
     const again = await addedAgain(queryEngine, snapshot, rollback, commit.id);
     const blocking: BlockingCommit[] = [];
     for (const { commitId, records, exampleId } of again) {
@@ -163,7 +163,7 @@ async function prepare(
       if (row !== undefined) blocking.push({ commit: row, records, exampleId });
     }
     if (again.length > 0)
-      return blocked('Records of this commit were added again later, with the same _id: roll that back first, or delete them.', blocking); // prettier-ignore
+      return blocked('Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.', blocking); // prettier-ignore
   }
   const { removed, restored } = rollback;
   const detail = `Rolling the commit back removes ${removed} records and restores ${restored}.`;
