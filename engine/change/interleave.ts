@@ -46,46 +46,18 @@ export function interleaved(columns: readonly Data[], picks: Picks): Data {
   return made<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
 }
 
-/**
- * The values of `given` where they are, and those of `old` elsewhere: row i is made of row `picks.given[i]` and row `picks.old[i]`. Members of
- * objects are chosen one by one; a list is taken as a whole.
- */
-export function updated(
-  given: Data,
-  old: Data,
-  picks: { readonly given: Int32Array; readonly old: Int32Array },
-): Data {
-  const length = picks.given.length;
-  const from = new Uint8Array(length);
-  const rows = new Int32Array(length);
-  for (let i = 0; i < length; i++) {
-    const isGiven = isValid(given, picks.given[i]!);
-    from[i] = isGiven ? 0 : 1;
-    rows[i] = isGiven ? picks.given[i]! : picks.old[i]!;
-  }
-  if (!ArrowType.isStruct(given.type)) return interleaved([given, old], { from, rows });
-  const children = given.children.map((child, i) => updated(child, old.children[i]!, picks));
-  const validity = validityOf([given, old], { from, rows });
-  return made<Struct>({ type: given.type, length, ...validity, children });
-}
-
-/** Whether every one of the rows has a value, and of an object, every member. */
-export function isWhole(column: Data, rows: Int32Array): boolean {
-  if (column.nullCount > 0 && rows.some((row) => !isValid(column, row))) return false;
-  return !ArrowType.isStruct(column.type) || column.children.every((child) => isWhole(child, rows));
-}
-
 /** Whether a row of a column has a value. */
 export function isValid({ nullCount, nullBitmap }: Data, row: number): boolean {
   return row >= 0 && (nullCount === 0 || (nullBitmap[row >> 3]! & (1 << (row & 7))) !== 0);
 }
 
-/** The properties fit the type, which is that of the columns. */
-function made<T extends DataType>(props: object): Data {
+/** A column with these properties, which fit its type. */
+export function made<T extends DataType>(props: object): Data {
   return makeData(props as never) as Data<T> as Data;
 }
 
-function validityOf(
+/** The validity of the rows of a new column. */
+export function validityOf(
   columns: readonly Data[],
   { from, rows }: Picks,
 ): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {

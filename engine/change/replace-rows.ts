@@ -8,7 +8,8 @@ import { presentColumns } from '../store/merge.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
-import { interleaved, isValid, isWhole, taken, updated } from './interleave.js';
+import { interleaved, isValid, taken } from './interleave.js';
+import { isWhole, updated } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others. */
@@ -107,16 +108,16 @@ function replacements(
   present: Columns,
 ): readonly Data[] {
   const { given } = matches;
-  const isRead = values.map((column) => keepsOthers && !isWhole(column, given));
+  const isRead = values.map((data, i) => keepsOthers && !isWhole(present[i]!, data, given));
   const wanted = present.filter((_, i) => isRead[i]);
   const isNeeded = !isById || wanted.length > 0;
   const replaced = isNeeded ? replacedRows(segments, matches, wanted) : undefined;
   const ids = isById ? taken(givenIds, given) : taken(replaced!.columns[0]!, replaced!.rows);
   let next = reservedColumns.length;
-  const changed = values.map((column, i) =>
+  const changed = values.map((data, i) =>
     isRead[i]
-      ? updated(column, replaced!.columns[next++]!, { given, old: replaced!.rows })
-      : taken(column, given),
+      ? updated(present[i]!, data, replaced!.columns[next++]!, { given, old: replaced!.rows })
+      : taken(data, given),
   );
   return [ids, taken(commits, given), rowIdData(matches.rowIds), ...changed];
 }

@@ -74,6 +74,16 @@ test('upsert merges objects member by member, and replaces other values', async 
   ]);
 });
 
+test('upsert merges objects that are stored as JSON, too', async () => {
+  const datasetId = await newDataset();
+  // A record whose object has no members, and one whose field is no object, make the field one of JSON.
+  await sent(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
+  const records = [{ n: 1, o: { a: 7 } }, { n: 2, o: { b: { c: [9] }, a: null } }, { n: 3, o: { a: 1 } }, { n: 4, o: { b: 1 } }]; // prettier-ignore
+  await sent(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
+  const after = (await recordsOf(datasetId)).map(({ o }) => o);
+  expect(after).toEqual([{ a: 7 }, { a: 1, b: { c: [9], d: 2 } }, { a: 1 }, { a: 5, b: 1 }]);
+});
+
 test('id_fields find records by their values, several for one as well', async () => {
   const { datasetId, ids } = await three();
   await sent(datasetId, {

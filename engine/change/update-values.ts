@@ -1,0 +1,101 @@
+import type { Data, Struct, Utf8 } from 'apache-arrow';
+import { parseJson, stringifyJson } from '../core/json.js';
+import type { Column, Value } from '../core/types.js';
+import { interleaved, isValid, made, validityOf } from './interleave.js';
+
+/** The rows from which row i is made: `given[i]` of the given column, and `old[i]` of the old one. */
+interface UpdatedRows {
+  readonly given: Int32Array;
+  readonly old: Int32Array;
+}
+
+/**
+ * The values of `given` where they are, and those of `old` elsewhere. Members of objects are chosen one by one, also where the column stores objects
+ * as JSON; a list is taken as a whole.
+ */
+export function updated(column: Column, given: Data, old: Data, rows: UpdatedRows): Data {
+  if (column.type === 'json' && !column.isList) return updatedJson(given, old, rows);
+  const length = rows.given.length;
+  const from = new Uint8Array(length);
+  const picked = new Int32Array(length);
+  for (let i = 0; i < length; i++) {
+    const isGiven = isValid(given, rows.given[i]!);
+    from[i] = isGiven ? 0 : 1;
+    picked[i] = isGiven ? rows.given[i]! : rows.old[i]!;
+  }
+  const picks = { from, rows: picked };
+  if (column.children === undefined || column.isList) return interleaved([given, old], picks);
+  const children = column.children.map((child, i) =>
+    updated(child, given.children[i]!, old.children[i]!, rows),
+  );
+  const validity = validityOf([given, old], picks);
+  return made<Struct>({ type: given.type, length, ...validity, children });
+}
+
+/** Whether the given values of these rows need no old ones. */
+export function isWhole(column: Column, given: Data, rows: Int32Array): boolean {
+  if (column.type === 'json' && !column.isList) return false;
+  if (given.nullCount > 0 && rows.some((row) => !isValid(given, row))) return false;
+  if (column.children === undefined || column.isList) return true;
+  return column.children.every((child, i) => isWhole(child, given.children[i]!, rows));
+}
+
+function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
+  const texts = Array.from(rows.given, (row, i): string | undefined => {
+    const own = textAt(given, row);
+    const before = textAt(old, rows.old[i]!);
+    if (own === undefined || before === undefined) return own ?? before;
+    const [a, b] = [objectOf(own), objectOf(before)];
+    return a === undefined || b === undefined ? own : stringifyJson(mergedObject(a, b));
+  });
+  const parts = texts.map((text) => Buffer.from(text ?? ''));
+  const valueOffsets = new Int32Array(parts.length + 1);
+  const nullBitmap = new Uint8Array((parts.length + 7) >> 3);
+  let nullCount = 0;
+  for (const [i, part] of parts.entries()) {
+    valueOffsets[i + 1] = valueOffsets[i]! + part.length;
+    if (texts[i] === undefined) nullCount++;
+    else nullBitmap[i >> 3]! |= 1 << (i & 7);
+  }
+  const data = Buffer.concat(parts);
+  return made<Utf8>({
+    type: given.type,
+    length: parts.length,
+    nullCount,
+    nullBitmap,
+    valueOffsets,
+    data,
+  });
+}
+
+function textAt(column: Data, row: number): string | undefined {
+  if (!isValid(column, row)) return undefined;
+  const { values, valueOffsets } = column;
+  const bytes = (values as Uint8Array).subarray(valueOffsets[row], valueOffsets[row + 1]);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
+
+type JsonMembers = Readonly<Record<string, Value>>;
+
+function objectOf(text: string): JsonMembers | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    return parseJson(text) as JsonMembers;
+  } catch {
+    return undefined; // nothing that an import has stored
+  }
+}
+
+function isObject(value: Value | undefined): value is JsonMembers {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mergedObject(given: JsonMembers, old: JsonMembers): JsonMembers {
+  const merged = new Map(Object.entries(old));
+  for (const [name, value] of Object.entries(given)) {
+    const before = merged.get(name);
+    if (isObject(value) && isObject(before)) merged.set(name, mergedObject(value, before));
+    else if (value !== null || before === undefined) merged.set(name, value);
+  }
+  return Object.fromEntries(merged) as JsonMembers;
+}
