@@ -26,10 +26,12 @@ describe('the sources', () => {
   );
 
   test('a pool thread holds no native handle', () => {
-    const native = [...loadedBy('scheduler/worker/thread.ts', sources).values()].filter(
-      ({ imports }) =>
+    const entries = ['scheduler/worker/thread.ts', 'scheduler/expressions/thread.ts'];
+    const native = entries
+      .flatMap((entry) => [...loadedBy(entry, sources).values()])
+      .filter(({ imports }) =>
         imports.some((one) => !one.isType && /^@duckdb\/|^node:sqlite$/.test(one.specifier)),
-    );
+      );
     expect(native.map(({ path }) => path)).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
 import { budgets, byteSize } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
-import { JsonError, parseJson } from '../../engine/core/json.js';
+import { JsonError, parseJson, stringifyJson } from '../../engine/core/json.js';
 
 /** Path prefix of signed uploads, whose bodies are not parsed, whatever their content type (contract 6.5). */
 export const uploadPrefix = '/v2/uploads/';
@@ -55,7 +55,20 @@ async function readBody(
   await admit(request);
   refuseEncoded(request.headers['content-encoding']);
   const bytes = await collect(stream, request.headers['content-length']);
+  if (keepsText.test(request.raw.url ?? '')) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
+}
+
+/** The requests whose handlers also read the text of the body: expressions tell `1.0` from `1`. */
+const keepsText = /^\/v1\/(?:evaluate|annotate)(?:$|[/?])/;
+
+const sentBytes = new WeakMap<object, Buffer>();
+
+/** The JSON text of a body, for what the parsed value has lost; only of operations that `keepsText` names. */
+export function jsonTextOf(request: FastifyRequest): string {
+  const bytes = sentBytes.get(request.raw);
+  const isJson = bytes !== undefined && [0x7b, 0x5b].includes(bytes[firstByte(bytes)] ?? 0);
+  return isJson ? new TextDecoder().decode(bytes) : stringifyJson(request.body ?? {});
 }
 
 /** The value of a body; an empty one is `{}` (R sends zero bytes with a JSON content type, contract 1.2). */

@@ -36,6 +36,8 @@ import { VerifyController, verifyOperations, verifySchemas } from './datasets/ve
 import { DownloadsController } from './downloads/downloads.controller.js';
 import { exportResource, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
+import { ExpressionsController } from './expressions/expressions.controller.js';
+import { expressionOperations, expressionSchemas } from './expressions/expressions.operations.js';
 import { field, fieldCreate, fieldUpdate, targetField } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
 import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
@@ -127,6 +129,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
   { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },
   { controller: BeaconsController, operations: [beaconOperations], declarations: [beacon] },
+  { controller: ExpressionsController, operations: [expressionOperations], schemas: expressionSchemas },
   { controller: BeaconQueriesController, operations: [beaconSetQueryOperations, beaconQueryOperations], schemas: beaconQuerySchemas },
 ];
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Transferable } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { fromErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
@@ -44,15 +45,24 @@ export class Threads {
   /**
    * Runs the exported function `task` of the entry in one of the threads. Rejects with an `AppError` if the task failed, and with any
    * other error if its thread exited. When the signal aborts, a queued task is dropped, and the thread of a running one is
-   * terminated; the promise rejects only after that thread has exited, so that nothing is written afterwards.
+   * terminated; the promise rejects only after that thread has exited, so that nothing is written afterwards. What stands in `transfer`
+   * is handed over to the thread, not copied.
    */
-  async run<R>(task: string, input: unknown, signal?: AbortSignal): Promise<R> {
+  async run<R>(
+    task: string,
+    input: unknown,
+    signal?: AbortSignal,
+    transfer: readonly Transferable[] = [],
+  ): Promise<R> {
     let before: Piscina['threads'] = [];
     const remember = (): void => void (before = this.#piscina.threads);
     // This listener is called before Piscina's own, which removes the thread.
     signal?.addEventListener('abort', remember, { once: true });
     try {
-      const outcome: Outcome<R> = await this.#piscina.run(input, { name: task, signal: signal ?? null }); // prettier-ignore
+      // Piscina's type of the list is that of another overload of `postMessage`.
+      const transferList = [...transfer] as never;
+      const options = { name: task, signal: signal ?? null, transferList };
+      const outcome: Outcome<R> = await this.#piscina.run(input, options);
       if (outcome.ok) return outcome.value;
       throw fromErrorValue(outcome.error);
     } catch (error) {

@@ -5,6 +5,8 @@ export const readingPosts: ReadonlySet<string> = new Set([
   'datasets.batch',
   'datasets.query',
   'datasets.verify',
+  'expressions.annotate',
+  'expressions.evaluate',
   'objects.query',
   'search.find',
 ]);

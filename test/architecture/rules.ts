@@ -52,6 +52,7 @@ export const rooms: readonly string[] = [
   'engine/text',
   'readers',
   'writers',
+  'scheduler/expressions',
   'scheduler/fetch',
   'scheduler/jobs',
   'scheduler/queue',
@@ -80,9 +81,13 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
     through: ['scheduler/worker/'],
   },
   {
-    // The second reads the data that its thread was started with.
+    // The second is how a thread calls its owner; the third reads the data that its thread was started with.
     modules: /^(node:)?worker_threads$|^piscina$/,
-    through: ['engine/core/threads.ts', 'engine/query/memory/thread.ts'],
+    through: [
+      'engine/core/threads.ts',
+      'engine/core/blocking-calls.ts',
+      'engine/query/memory/thread.ts',
+    ],
   },
   {
     modules: /^node:sqlite$/,

@@ -26,10 +26,11 @@ export interface AnnotationRequest {
   readonly targetDataset?: string;
 }
 
-/** The records that one record became, and how many fields of them failed. */
+/** The records that one record became, how many fields of them failed, and the first of these. */
 export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
   readonly fieldErrors: number;
+  readonly firstError: { readonly field: string; readonly message: string } | undefined;
 }
 
 /** An annotation with its expressions compiled: make it once, and run it for each record. */
@@ -80,6 +81,7 @@ export class Annotation {
   annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
     const records: PyDict[] = [];
     let fieldErrors = 0;
+    let firstError: AnnotatedRecord['firstError'];
     for (const { record, error } of this.#reshape(this.#pre, 'pre', input, host)) {
       const errors = new Map<string, string>();
       if (error !== undefined) errors.set('pre_annotation_expression', error);
@@ -88,10 +90,11 @@ export class Annotation {
         const own = new Map(errors);
         if (one.error !== undefined) own.set('post_annotation_expression', one.error);
         fieldErrors += own.size;
+        for (const [field, message] of own) firstError ??= { field, message };
         records.push(this.#finish(one.record, own));
       }
     }
-    return { records, fieldErrors };
+    return { records, fieldErrors, firstError };
   }
 
   #runFields(record: PyDict, errors: Map<string, string>, host: ExpressionHost): void {

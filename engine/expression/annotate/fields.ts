@@ -71,7 +71,7 @@ export function compileNamed(
 
 /**
  * The order in which fields run (section 5.4): by `ordering`, then as listed, but each after the fields it depends on. Names that no
- * field has impose nothing. A cycle is an `AppError` with the names of its fields.
+ * field has impose nothing. A cycle is an `invalid` error with the names of its fields.
  */
 export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
   const sorted = fields.toSorted((a, b) => a.ordering - b.ordering);
@@ -111,5 +111,6 @@ export function orderFields(fields: readonly AnnotationField[]): AnnotationField
 
 function cycleOf(path: readonly string[], name: string): AppError {
   const cycle = [...path.slice(path.indexOf(name)), name];
-  return new AppError('input', `Fields depend on each other in a circle: ${cycle.join(' → ')}`);
+  const message = `Fields depend on each other in a circle: ${cycle.join(' → ')}`;
+  return new AppError('invalid', message, { [name]: [message] });
 }

@@ -13,7 +13,6 @@ export function valueOfJson(text: string): PyValue {
 }
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
-const string = /"(?:[^"\\]|\\.)*"/y;
 const words: Readonly<Record<string, PyValue>> = {
   null: null,
   true: true,
@@ -46,15 +45,20 @@ class JsonValueReader {
     if (one === '"') return this.#string();
     if (one === '{') return this.#nested(() => this.#object());
     if (one === '[') return this.#nested(() => this.#array());
+    const found = this.#match(number);
+    if (found === undefined) return this.#word();
+    const [digits, fraction, exponent] = found;
+    if (fraction !== undefined || exponent !== undefined) return new Float(Number(digits));
+    return digits.length < 16 ? Number(digits) + 0 : toInt(BigInt(digits));
+  }
+
+  #word(): PyValue {
     for (const [word, value] of Object.entries(words)) {
       if (!this.#text.startsWith(word, this.#at)) continue;
       this.#at += word.length;
       return value;
     }
-    const found = this.#match(number);
-    if (found === undefined) throw this.#error('a value is expected');
-    const isFloat = found[1] !== undefined || found[2] !== undefined;
-    return isFloat ? new Float(Number(found[0])) : toInt(BigInt(found[0]));
+    throw this.#error('a value is expected');
   }
 
   #nested<T>(read: () => T): T {
@@ -89,10 +93,16 @@ class JsonValueReader {
   }
 
   #string(): string {
-    const found = this.#match(string);
-    if (found === undefined) throw this.#error('a text in quotes is expected');
+    const start = this.#at;
+    let end = this.#text[start] === '"' ? start : -1;
+    // No regular expression: its stack would overflow for a text of megabytes.
+    if (end >= 0)
+      do end = this.#text.indexOf('"', end + 1);
+      while (end >= 0 && this.#isEscaped(end));
+    if (end < 0) throw this.#error('a text in quotes is expected');
+    this.#at = end + 1;
     try {
-      return JSON.parse(found[0]) as string;
+      return JSON.parse(this.#text.slice(start, end + 1)) as string;
     } catch (cause) {
       throw this.#error(cause instanceof Error ? cause.message : 'malformed text');
     }
@@ -106,8 +116,17 @@ class JsonValueReader {
     return found;
   }
 
+  #isEscaped(quote: number): boolean {
+    let slashes = 0;
+    while (this.#text[quote - 1 - slashes] === '\\') slashes += 1;
+    return slashes % 2 === 1;
+  }
+
   #space(): void {
-    while (/[ \t\r\n]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    for (; this.#at < this.#text.length; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
+    }
   }
 
   #accept(mark: string): boolean {

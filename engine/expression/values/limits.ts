@@ -4,6 +4,8 @@ import { ExpressionError } from './errors.js';
 export interface ExpressionLimits {
   readonly steps: number;
   readonly timeoutMs: number;
+  /** For what `outsideTime` runs. */
+  readonly outsideMs: number;
   readonly stringLength: number;
   readonly elements: number;
   readonly memoryBytes: number;
@@ -16,6 +18,7 @@ export interface ExpressionLimits {
 export const defaultLimits: ExpressionLimits = {
   steps: 5_000_000,
   timeoutMs: 2000,
+  outsideMs: 30_000,
   stringLength: 10_000_000,
   elements: 1_000_000,
   memoryBytes: 64 * 1024 * 1024,
@@ -52,6 +55,7 @@ export class Budget {
   readonly #maxMemory: number;
   readonly #maxText: number;
   #deadline = 0;
+  #outside = 0;
   /** The time is looked at when fewer steps than these are left. */
   #checkpoint = 0;
 
@@ -70,6 +74,7 @@ export class Budget {
     this.depth = 0;
     this.datasetCalls = 0;
     this.#deadline = 0;
+    this.#outside = 0;
     this.#checkpoint = this.steps - firstInterval;
     if (this.steps < 0) throw limitExceeded(`more than ${this.limits.steps} steps`);
   }
@@ -154,13 +159,17 @@ export class Budget {
       throw limitExceeded(`more than ${this.limits.datasetCalls} dataset calls`);
   }
 
-  /** Runs what does not count as time of the evaluation. */
+  /** Runs what does not count as time of the evaluation; it has a limit of its own, which is looked at before. */
   outsideTime<T>(run: () => T): T {
+    if (this.#outside > this.limits.outsideMs)
+      throw limitExceeded(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);
     const before = this.#clock();
     try {
       return run();
     } finally {
-      if (this.#deadline > 0) this.#deadline += this.#clock() - before;
+      const took = this.#clock() - before;
+      this.#outside += took;
+      if (this.#deadline > 0) this.#deadline += took;
     }
   }
 

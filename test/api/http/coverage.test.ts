@@ -87,6 +87,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /openapi.json',
     'GET /docs',
     'GET /v1/users',
+    'GET /v1/expressions/functions',
     'DELETE /v1/users/*',
     'GET /v2/datasets/*/diff',
     'GET /v2/datasets/*/migrations',

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { entityParams, validationParams } from '../../../api/resources/imports/import-params.js';
+import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
+import { declarations } from '../../../engine/expression/library/declarations.js';
 import { query } from '../../../api/resources/records/record-schemas.js';
 import { commonParameters, readers } from '../../../readers/index.js';
 import { expectSection, markdownTable } from '../../written-page.js';
@@ -44,6 +46,24 @@ test('docs/queries.md describes every key of a query', () => {
     return [`\`${key}\``, cell(description)];
   });
   expectSection('docs/queries.md', 'keys', markdownTable([['Key', 'Meaning'], ...rows]));
+});
+
+test('docs/expressions.md describes every function of expressions', () => {
+  const kinds = [undefined, 'dataset', 'genome'] as const;
+  const titles = ['Values, texts and records', 'Datasets', 'Genomes'];
+  const sections = [
+    ...kinds.map((kind) => declarations.filter((one) => one.kind === kind)),
+    builtinDeclarations,
+  ].map((list, i) => {
+    const rows = list.map(({ signature, text, example }) => [
+      `\`${cell(signature)}\``,
+      cell(text),
+      `\`${cell(example)}\``,
+    ]);
+    const title = titles[i] ?? 'Built-in functions and types';
+    return `### ${title}\n\n${markdownTable([['Function', 'Meaning', 'Example'], ...rows])}`;
+  });
+  expectSection('docs/expressions.md', 'functions', sections.join('\n\n'));
 });
 
 function cell(text: string): string {

@@ -211,3 +211,24 @@ test('a function of the host may evaluate the expression that calls it', () => {
   functions.set('annotate', () => expression.evaluate(recordOf('{"n": 0}'), [], host));
   expect(expression.evaluate(recordOf('{"n": 5}'), [], host)).toBe(5);
 });
+
+describe('values of JSON', () => {
+  test.each([
+    ['[1, -0, 1.0, 1e3, 9007199254740993, -123456789012345]', '[1, 0, 1.0, 1000.0, 9007199254740993, -123456789012345]'], // prettier-ignore
+    ['["a\\"b", "\\\\", "\\\\\\"", "\\u00e9", ""]', `['a"b', '\\\\', '\\\\"', 'é', '']`],
+    ['{"b": {"1": null}, "a": [true, false, NaN, -Infinity]}', "{'b': {'1': None}, 'a': [True, False, nan, -inf]}"], // prettier-ignore
+  ])('%s', (json, repr) => {
+    expect(reprOf(compileExpression('1').runtime, valueOfJson(json))).toBe(repr);
+  });
+
+  test('a text of megabytes', () => {
+    expect(valueOfJson(JSON.stringify('"'.repeat(12_000_000)))).toHaveLength(12_000_000);
+  });
+
+  test.each(['', '[1', '"a', '"a\\"', '{"a" 1}', '{a: 1}', '[01]', 'nul', '1 2', '"\n"'])(
+    'refuses %j',
+    (json) => {
+      expect(() => valueOfJson(json)).toThrow('malformed JSON');
+    },
+  );
+});

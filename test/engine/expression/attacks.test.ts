@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { evaluated } from './evaluated.js';
 
+/* Expressions that attack the host, or its time and memory (threats E1, E2, E3). */
+
 const cases = readFileSync('test/engine/expression/attacks.txt', 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))

@@ -5,6 +5,8 @@ import { compileExpression } from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 
+/* Casts of results (threats E7). */
+
 function cast(text: string, type: string, isList: boolean | null): string {
   try {
     const expression = compileExpression(text);

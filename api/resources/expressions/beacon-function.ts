@@ -1,0 +1,124 @@
+import { viewerOf } from '../../../engine/catalog/access.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { wholeList } from '../../../engine/catalog/list-page.js';
+import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
+import type { AppContext } from '../../http/app-context.js';
+import { readId } from '../../http/form.js';
+import { mapConcurrent } from '../../http/map-concurrent.js';
+import type { Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { queryBeacons, readBeaconQuery } from '../beacons/query-beacon.js';
+import { datasetByIdOrPath } from '../records/batch-query.js';
+import { runDatasetQuery } from '../records/query-records.js';
+import type { FunctionScope } from './function-scope.js';
+
+/** The most datasets that one call asks. */
+const maxDatasets = 1000;
+
+type Found = readonly [name: string, status: 'found' | 'not_found' | 'failed'];
+
+/**
+ * The function `beacon` (specification of expressions, section 8.2). Choice: a beacon of a set whose dataset the caller may not read is
+ * listed by its title, and `visibility` has no effect: what the caller may read decides.
+ */
+export async function beacon(scope: FunctionScope, args: readonly unknown[]): Promise<HostAnswer> {
+  const [entity, entityType, beaconSet, datasets] = args;
+  const query = readBeaconQuery({ query: entity, entity_type: entityType });
+  if (query.entityType === null) throw invalid('entity_type', 'entity_type is required');
+  const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
+  const found = isGiven(beaconSet)
+    ? await ofSet(scope, beaconSet, query)
+    : await ofDatasets(scope, datasets, [query.entityType, query.values]);
+  const names = (status: Found[1]): string[] =>
+    found.filter(([, one]) => one === status).map(([name]) => name);
+  const result = {
+    found_count: names('found').length,
+    found: names('found'),
+    not_found_count: names('not_found').length,
+    not_found: names('not_found'),
+    failed_count: names('failed').length,
+    failed: names('failed'),
+  };
+  return { json: stringifyJson(result), floats: [] };
+}
+
+async function ofSet(
+  { context, caller, signal }: FunctionScope,
+  given: unknown,
+  query: ReturnType<typeof readBeaconQuery>,
+): Promise<readonly Found[]> {
+  const id = readId(given);
+  if (id === undefined) throw notFound();
+  await requireResource(context.catalog, caller, 'beacon set', id, 'read');
+  const filter = { viewer: viewerOf(caller), beaconSetId: id };
+  const { rows } = await context.catalog.beacons.list(filter, wholeList);
+  const beacons = rows.toReversed();
+  const answers = await queryBeacons(context, caller, beacons, query, signal);
+  return mapConcurrent([...beacons.entries()], async ([i, { datasetId, title }]) => {
+    const dataset = await readable(context, caller, datasetId);
+    return [dataset ? await fullPath(context, dataset) : title, answers[i]!.status];
+  });
+}
+
+/** Asks the given datasets, else all with a field of the entity type that the caller may read. */
+async function ofDatasets(
+  { context, caller, signal }: FunctionScope,
+  given: unknown,
+  entity: readonly [type: string, values: readonly string[]],
+): Promise<readonly Found[]> {
+  const ask = async (dataset: DatasetRow, name: string): Promise<Found> => {
+    try {
+      const body = { entities: [entity], limit: 0 };
+      const { total } = await runDatasetQuery(context, dataset, body, signal);
+      return [name, total > 0 ? 'found' : 'not_found'];
+    } catch (error) {
+      if (signal.aborted || !(error instanceof AppError)) throw error;
+      return [name, 'failed'];
+    }
+  };
+  if (given !== null && given !== undefined) {
+    const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (list.length > maxDatasets)
+      throw invalid('datasets', `datasets takes at most ${maxDatasets}, not ${list.length}`);
+    return mapConcurrent(list, async (idOrPath): Promise<Found> => {
+      const dataset = await datasetByIdOrPath(context, caller, idOrPath).catch((error: unknown) => {
+        if (error instanceof AppError) return undefined;
+        throw error;
+      });
+      if (dataset === undefined) return [String(idOrPath), 'failed'];
+      return ask(dataset, await fullPath(context, dataset));
+    });
+  }
+  const page = { limit: maxDatasets + 1, offset: 0 };
+  const { rows } = await context.catalog.datasets.list({ viewer: viewerOf(caller) }, page);
+  if (rows.length > maxDatasets)
+    throw invalid('datasets', `more than ${maxDatasets} datasets: name those to ask in datasets`);
+  const found = await mapConcurrent(rows, async (dataset) => {
+    const fields = await context.catalog.fields.all(dataset.id);
+    if (!fields.some(({ entityType }) => entityType === entity[0])) return undefined;
+    return ask(dataset, await fullPath(context, dataset));
+  });
+  return found.filter((one) => one !== undefined);
+}
+
+async function readable(
+  { catalog }: AppContext,
+  caller: Caller,
+  id: number,
+): Promise<DatasetRow | undefined> {
+  try {
+    return await requireResource(catalog, caller, 'dataset', id, 'read');
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+async function fullPath({ catalog }: AppContext, { id }: DatasetRow): Promise<string> {
+  const object = await catalog.objects.get(id);
+  const vault = object && (await catalog.vaults.get(object.vaultId));
+  const account = vault && (await catalog.accounts.get(vault.accountId));
+  return account ? `${account.domain}:${vault.name}:${object.path}` : String(id);
+}

@@ -1,0 +1,81 @@
+import { invalid } from '../../../engine/core/errors.js';
+import { castTypes, type CastType } from '../../../engine/expression/annotate/cast.js';
+import type {
+  AnnotateTask,
+  EvaluateTask,
+  RequestedField,
+} from '../../../scheduler/expressions/protocol.js';
+import { Form, isObject } from '../../http/form.js';
+
+/** The most records of a request to annotate. */
+const maxRecords = 500;
+/** The most fields of a request to annotate. */
+const maxFields = 1000;
+
+/** What the body of a request says; the thread reads records and variables from its text. */
+type Requested<T> = Omit<T, 'body' | 'user' | 'now'>;
+
+/** Reads the body of `POST /v1/evaluate` (contract 19.2). Throws a 400. */
+export function readEvaluate(body: unknown): Requested<EvaluateTask> {
+  const form = new Form(body);
+  const expression = form.requiredText('expression');
+  const dataType = form.choice<CastType>('data_type', castTypes) ?? 'string';
+  const isList = form.boolean('is_list') ?? false;
+  form.object('data');
+  form.object('fields');
+  form.done();
+  return { expression, dataType, isList };
+}
+
+/** Reads the body of `POST /v1/annotate` (contract 19.1). Throws a 400. */
+export function readAnnotate(body: unknown): Requested<AnnotateTask> {
+  const form = new Form(body);
+  const records = form.raw('records') ?? [];
+  const isList = Array.isArray(records);
+  if (!form.has('records')) form.fail('records', 'This field is required.');
+  else if (!isList || !records.every(isObject)) form.fail('records', 'Must be a list of objects.');
+  else if (records.length > maxRecords)
+    form.fail('records', `A request takes at most ${maxRecords} records, not ${records.length}: annotate them in several requests.`); // prettier-ignore
+  const fields = readFields(form);
+  form.object('data');
+  const params = new Form(form.object('annotator_params') ?? {});
+  params.object('data');
+  // The keys may stand at the top or in `annotator_params` (contract 19.1).
+  const from = (key: string): Form => (form.raw(key) === undefined ? params : form);
+  const text = (key: string): string => from(key).text(key) ?? '';
+  const task = {
+    fields,
+    includeErrors: from('include_errors').boolean('include_errors') ?? true,
+    preExpression: text('pre_annotation_expression'),
+    postExpression: text('post_annotation_expression'),
+  };
+  form.absorbInto('annotator_params', params, (name, messages) => `${name}: ${messages}`);
+  form.done();
+  return task;
+}
+
+function readFields(form: Form): readonly RequestedField[] {
+  const fields = form.raw('fields') ?? [];
+  if (!Array.isArray(fields) || !fields.every(isObject)) {
+    form.fail('fields', 'Must be a list of objects.');
+    return [];
+  }
+  if (fields.length > maxFields) throw invalid('fields', `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
+  return fields.map((field: Readonly<Record<string, unknown>>, i) => {
+    const own = new Form(field);
+    const expression = own.raw('expression') ?? null;
+    const isConstant = expression !== null && typeof expression !== 'string';
+    const read = {
+      name: own.requiredText('name'),
+      expression: isConstant ? null : expression,
+      isConstant,
+      dataType: own.choice<CastType>('data_type', castTypes) ?? 'auto',
+      isList: own.boolean('is_list') ?? null,
+      ordering: own.integer('ordering') ?? 0,
+      dependsOn: own.textList('depends_on') ?? [],
+      isTransient: own.boolean('is_transient') ?? false,
+    };
+    form.absorbInto('fields', own, (name, messages) => `fields[${i}].${name}: ${messages}`);
+    return read;
+  });
+}

@@ -1,0 +1,81 @@
+import { limitExceeded } from '../values/limits.js';
+import { floatRepr } from '../values/float-text.js';
+import { Float, PyDict, PyList } from '../values/values.js';
+import type { PyValue } from '../values/values.js';
+
+/**
+ * The JSON text of a plain value: ints with all digits, floats always with a point or an exponent, infinities as the texts `Infinity` and
+ * `-Infinity`, NaN as null (specification of expressions, section 5.3). Throws the error of a limit for a text of more than `maxBytes`.
+ */
+export function jsonOfValue(value: PyValue, maxBytes: number): string {
+  const writer = new JsonTextWriter(maxBytes);
+  writer.write(value);
+  return writer.text();
+}
+
+class JsonTextWriter {
+  readonly #maxBytes: number;
+  readonly #parts: string[] = [];
+  #length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  text(): string {
+    const text = this.#parts.join('');
+    if (Buffer.byteLength(text) > this.#maxBytes) throw this.#tooLarge();
+    return text;
+  }
+
+  write(value: PyValue): void {
+    if (value instanceof PyList) {
+      this.#items('[', value.items, (item) => this.write(item), ']');
+    } else if (value instanceof PyDict) {
+      const entry = ([key, item]: readonly [unknown, PyValue]): void => {
+        this.#add(`${JSON.stringify(String(key))}:`);
+        this.write(item);
+      };
+      this.#items('{', value.map, entry, '}');
+    } else this.#add(scalarText(value));
+  }
+
+  #items<T>(open: string, items: Iterable<T>, write: (item: T) => void, close: string): void {
+    this.#add(open);
+    let isFirst = true;
+    for (const item of items) {
+      if (!isFirst) this.#add(',');
+      isFirst = false;
+      write(item);
+    }
+    this.#add(close);
+  }
+
+  #add(part: string): void {
+    this.#length += part.length;
+    if (this.#length > this.#maxBytes) throw this.#tooLarge();
+    this.#parts.push(part);
+  }
+
+  #tooLarge(): Error {
+    return limitExceeded(`a result of more than ${this.#maxBytes / 1_000_000} MB`);
+  }
+}
+
+function scalarText(value: PyValue): string {
+  if (value instanceof Float) {
+    if (Number.isFinite(value.value)) return floatRepr(value.value);
+    if (Number.isNaN(value.value)) return 'null';
+    return value.value > 0 ? '"Infinity"' : '"-Infinity"';
+  }
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    default:
+      return 'null';
+  }
+}

@@ -1,0 +1,97 @@
+import { serveCalls } from '../../engine/core/blocking-calls.js';
+import { AppError, canceled } from '../../engine/core/errors.js';
+import { Threads } from '../../engine/core/threads.js';
+import { Slots } from '../worker/slots.js';
+import type { ExpressionTasks, HostAnswer, HostCall } from './protocol.js';
+
+/** Threads of one server, so that two requests that spin leave it a processor. */
+const threadCount = 2;
+/** An evaluation may use 64 MB by its own estimate; the rest is the request and its answer. */
+const heapMb = 512;
+
+/** How one task runs. */
+export interface ExpressionRun {
+  /** Answers a call of a dataset function; the signal aborts when nobody waits for it any more. */
+  readonly answer: (call: HostCall, signal: AbortSignal) => Promise<HostAnswer>;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** From the moment a thread is free, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Runs before what is not. */
+  readonly isUrgent: boolean;
+}
+
+/** The threads that evaluate expressions; they start with the first request. */
+export class ExpressionThreads {
+  readonly #slots = new Slots(threadCount);
+  #threads: Threads | undefined;
+
+  /**
+   * Runs a task and returns the JSON text of its answer. When the signal aborts or the time is up, its thread is terminated and replaced.
+   * Throws an `AppError`: of the expression, `budget` for the time or the memory, `canceled`.
+   */
+  async run<K extends keyof ExpressionTasks>(
+    kind: K,
+    task: ExpressionTasks[K],
+    run: ExpressionRun,
+  ): Promise<string> {
+    try {
+      return await this.#slots.run(() => this.#runNow(kind, task, run), run.signal, run.isUrgent);
+    } catch (error) {
+      if (run.signal.aborted) throw canceled();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#threads?.close();
+  }
+
+  async #runNow<K extends keyof ExpressionTasks>(
+    kind: K,
+    task: ExpressionTasks[K],
+    { answer, signal, timeoutMs }: ExpressionRun,
+  ): Promise<string> {
+    signal.throwIfAborted();
+    const ended = new AbortController();
+    const calls = serveCalls((call) => answer(call as HostCall, ended.signal));
+    const stop = (): void => ended.abort();
+    let isOverdue = false;
+    const timer = setTimeout(() => {
+      isOverdue = true;
+      stop();
+    }, timeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const input = { ...task, calls: calls.end };
+      return await this.#open().run<string>(kind, input, ended.signal, [calls.end.port]);
+    } catch (error) {
+      if (isOverdue) throw limit(`more than ${timeoutMs / 1000} s`);
+      if (error instanceof AppError || signal.aborted) throw error;
+      if ((error as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
+        throw limit('more memory than a thread may use');
+      throw new AppError('internal', `a thread of expressions ended: ${String(error)}`);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      calls.close();
+      // Queries for a thread that is gone stop.
+      stop();
+    }
+  }
+
+  #open(): Threads {
+    this.#threads ??= new Threads({
+      entry: new URL('./thread.js', import.meta.url).href,
+      threads: threadCount,
+      heapMb,
+      // A thread that fails between two tasks is replaced; no request fails.
+      onError: (error) => console.error(`strandlake: a thread of expressions ended: ${String(error)}`), // prettier-ignore
+    });
+    return this.#threads;
+  }
+}
+
+function limit(what: string): AppError {
+  return new AppError('budget', `Expression limit exceeded: ${what}`);
+}

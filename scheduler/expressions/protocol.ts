@@ -1,0 +1,60 @@
+import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
+import type { CastType } from '../../engine/expression/annotate/cast.js';
+import type { CallEnd } from '../../engine/core/blocking-calls.js';
+
+/** A function of the host that an expression calls, as the thread sends it. */
+export interface HostCall {
+  readonly name: string;
+  /** The JSON text of a list: the arguments in the order of the declaration, null where not given. */
+  readonly args: string;
+}
+
+/** The value that a function of the host returns. JSON does not tell 1.0 from 1, so the floats are named. */
+export interface HostAnswer {
+  /** JSON text. */
+  readonly json: string;
+  /** The paths of the values that are floats, through lists of any depth; `[]` is the value itself. */
+  readonly floats: readonly (readonly string[])[];
+}
+
+/** What every request to evaluate expressions has. */
+interface ExpressionTask {
+  /** The JSON text of the request, which tells floats from ints. */
+  readonly body: string;
+  /** What `user()` returns. */
+  readonly user: { readonly name: string; readonly email: string };
+  /** The time of `now()` and `today()`, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** One expression; its variables are `data` or `fields` of the body. */
+export interface EvaluateTask extends ExpressionTask {
+  readonly expression: string;
+  readonly dataType: CastType;
+  readonly isList: boolean | null;
+}
+
+/** A field of a request. Its expression is in the body if it is a constant. */
+export type RequestedField = Omit<AnnotationField, 'expression'> & {
+  readonly expression: string | null;
+  readonly isConstant: boolean;
+};
+
+/** The records of the body and the fields to compute. */
+export interface AnnotateTask extends ExpressionTask {
+  readonly fields: readonly RequestedField[];
+  readonly includeErrors: boolean;
+  readonly preExpression: string;
+  readonly postExpression: string;
+}
+
+/** The tasks of a thread; each answers JSON text. */
+export interface ExpressionTasks {
+  readonly evaluate: EvaluateTask;
+  readonly annotate: AnnotateTask;
+}
+
+/** A task as the thread gets it, with the channel through which it calls the host. */
+export type ThreadTask<K extends keyof ExpressionTasks> = ExpressionTasks[K] & {
+  readonly calls: CallEnd;
+};

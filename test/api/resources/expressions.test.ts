@@ -1,0 +1,344 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
+import { builtins } from '../../../engine/expression/builtins/types.js';
+import { libraryFunctions } from '../../../engine/expression/library/library.js';
+import { idOf, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import { until } from '../../until.js';
+
+/* Expressions over HTTP (contract 19; threats E1, E4, E5, E6). */
+
+let server: TestServer;
+let ann: Client;
+let datasetId: number;
+const D = 'acme:shared:/cohort';
+
+const cohort = [
+  { sample: 'S1', gene: 'BRCA1', effect: 'missense', vaf: 0.25, age: 54, tags: ['a', 'b'] },
+  { sample: 'S1', gene: 'TP53', effect: 'stop', vaf: 0.5, age: 54, tags: [] },
+  { sample: 'S2', gene: 'BRCA1', effect: 'missense', vaf: 0.75, age: 61, tags: ['b'] },
+  { sample: 'S3', gene: 'EGFR', effect: null, vaf: null, age: 47, tags: ['c'] },
+  { sample: 'S4', gene: 'TP53', effect: 'missense', vaf: 1, age: 61, tags: ['a', 'c'] },
+  { sample: 'S4', gene: 'BRCA2', effect: 'silent', vaf: 0.125, age: 61, tags: ['a'] },
+];
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cohort' }));
+  const target_fields = [
+    { name: 'gene', entity_type: 'gene', data_type: 'string' },
+    { name: 'sample', entity_type: 'sample', data_type: 'string' },
+    { name: 'vaf', data_type: 'double' },
+    { name: 'tags', data_type: 'string', is_list: true },
+  ];
+  const body = { dataset_id: datasetId, records: cohort, target_fields };
+  const imported = idOf(await ann.post('/v2/dataset_imports', body));
+  await until(async () => {
+    const { json } = await ann.get(`/v2/dataset_imports/${imported}`);
+    return json['status'] === 'completed';
+  });
+});
+afterAll(() => server.close());
+
+function evaluate(expression: string, more: object = {}, who = ann): Promise<Answer> {
+  return who.post('/v1/evaluate', { expression, ...more });
+}
+
+/** The result of an expression over `D`, or the detail of its error. */
+async function evaluated(expression: string, who = ann): Promise<unknown> {
+  const { json } = await evaluate(expression, { data: { D, ID: datasetId } }, who);
+  return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;
+}
+
+const annotate = (body: object): Promise<Answer> => ann.post('/v1/annotate', body);
+
+describe('evaluate', () => {
+  test.each<[object, unknown]>([
+    [{ expression: "'hello ' + my_field", data: { my_field: 'world' } }, 'hello world'],
+    [{ expression: "'hello ' + my_field", fields: { my_field: 'world' } }, 'hello world'],
+    [{ expression: 'x', data: { x: 1 }, fields: { x: 2 } }, '1'],
+    [{ expression: 'record', data: { record: 123 }, data_type: 'integer' }, 123],
+    [{ expression: '[1, 2]', data_type: 'integer' }, 1],
+    [{ expression: '[1, 2]', data_type: 'integer', is_list: true }, [1, 2]],
+    [{ expression: 'record.a', data: { record: { a: 1 } } }, '1'],
+    [{ expression: '\n  1 +\n  2\n', data: null }, '3'],
+    [{ expression: "float('inf')", data_type: 'double' }, 'Infinity'],
+    [{ expression: "float('-inf')", data_type: 'double', is_list: true }, ['-Infinity']],
+    [{ expression: "float('nan')", data_type: 'double' }, null],
+    [{ expression: '[]' }, null],
+  ])('%j', async (body, result) => {
+    const answer = await ann.post('/v1/evaluate', body);
+    expect([answer.status, answer.json]).toEqual([200, { result }]);
+  });
+
+  test('tells floats from ints, with all digits', async () => {
+    const body = `{"expression": "[str(v) for v in x]", "data_type": "auto", "is_list": true,
+      "data": {"x": [1, 1.0, 1e2, 9007199254740993, 123456789012345678901234567890]}}`;
+    const answer = await ann.call('POST', '/v1/evaluate', body);
+    expect(answer.json['result']).toEqual(['1', '1.0', '100.0', '9007199254740993', '123456789012345678901234567890']); // prettier-ignore
+    const whole = await evaluate('2 ** 70', { data_type: 'auto' });
+    expect(whole.text).toBe('{"result":1180591620717411303424}');
+    expect((await evaluate('9 / 3', { data_type: 'auto' })).text).toBe('{"result":3.0}');
+  });
+
+  test.each<[object, object]>([
+    [{ expression: '1 / 0' }, { detail: 'division by zero' }],
+    [
+      { expression: '1 +' },
+      { detail: expect.stringMatching(/^Syntax error: .*line 1, column/) as unknown },
+    ],
+    [
+      { expression: "'abc'", data_type: 'integer' },
+      { detail: "Invalid value for data type integer: 'abc'" },
+    ],
+    [{ expression: 'record' }, { detail: "name 'record' is not defined" }],
+    [{ expression: '' }, { expression: ['This field is required.'] }],
+    [{ expression: '1', data_type: 'number' }, { data_type: expect.anything() as unknown }],
+    [{ expression: '1', data: [1] }, { data: ['Must be a JSON object.'] }],
+    [
+      { expression: "'a' * 1000001" },
+      { detail: 'Expression limit exceeded: a result of more than 1 MB' },
+    ],
+    [
+      { expression: '[dataset_count(D) for i in range(101)]', data: { D } },
+      { detail: 'Expression limit exceeded: more than 100 dataset calls' },
+    ],
+  ])('400: %j', async (body, json) => {
+    const answer = await ann.post('/v1/evaluate', body);
+    expect([answer.status, answer.json]).toEqual([400, json]);
+  });
+});
+
+describe('annotate', () => {
+  const noErrors = { records: 0, fields: 0, examples: [] };
+
+  test('computes fields, without _errors where nothing fails', async () => {
+    const fields = [{ name: 'test', expression: '"hello world"' }];
+    const answer = await annotate({ records: [{ i: 1 }], fields });
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { results: [{ i: 1, test: 'hello world' }], errors: noErrors },
+    ]);
+  });
+
+  test('an error concerns one field of one record', async () => {
+    const fields = [
+      { name: 'q', expression: 'record.n / record.d', data_type: 'double' },
+      { name: 'p', expression: 'record.n * 2', data_type: 'integer' },
+    ];
+    const records = [
+      { n: 4, d: 0 },
+      { n: 4, d: 2 },
+    ];
+    const whole = await annotate({ records, fields });
+    const failed = { n: 4, d: 0, q: null, p: 8 };
+    const worked = { n: 4, d: 2, q: 2, p: 8 };
+    expect(whole.json).toEqual({
+      results: [{ ...failed, _errors: { q: 'division by zero' } }, worked],
+      errors: {
+        records: 1,
+        fields: 1,
+        examples: [{ record: 0, field: 'q', message: 'division by zero' }],
+      },
+    });
+    for (const more of [{ include_errors: false }, { annotator_params: { include_errors: false } }])
+      expect((await annotate({ records, fields, ...more })).json['results']).toEqual([failed, worked]); // prettier-ignore
+  });
+
+  test('record-level expressions at the top and in annotator_params', async () => {
+    const records = [{ g: ['A', 'B'], i: 1 }];
+    const fields = [{ name: 'lower', expression: 'record.g.lower() + x' }];
+    const pre = { pre_annotation_expression: 'explode(record, fields=["g"])' };
+    const results = [
+      { g: 'A', i: 1, lower: 'a!' },
+      { g: 'B', i: 1, lower: 'b!' },
+    ];
+    const data = { x: '!' };
+    expect((await annotate({ records, fields, data, ...pre })).json['results']).toEqual(results);
+    const within = { annotator_params: { ...pre, data, annotator: 'parallel', pool_size: 10 } };
+    expect((await annotate({ records, fields, ...within })).json['results']).toEqual(results);
+    const post = { post_annotation_expression: 'None' };
+    expect((await annotate({ records, fields, data, ...post })).json['results']).toEqual([]);
+  });
+
+  test('constants, transient fields and floats keep what they are', async () => {
+    const body = `{"records": [{"a": 1.0, "b": 1}], "fields": [
+      {"name": "c", "expression": [1.0, 2], "is_list": true, "is_transient": true},
+      {"name": "t", "expression": "str(record.a) + str(record.b) + str(record.c)"}]}`;
+    const answer = await ann.call('POST', '/v1/annotate', body);
+    expect(answer.text).toContain('[{"a":1.0,"b":1,"t":"1.01[1.0, 2]"}]');
+  });
+
+  test('the left join that clients build', async () => {
+    const fields = [
+      {
+        name: 'j',
+        expression: `dataset_query('${D}', fields=['gene','age'], filters=[["gene", get(record, "gene")]],
+          entities=None, limit=100000, ordering=None) if get(record, "gene") else {}`,
+        data_type: 'object',
+        is_list: true,
+        is_transient: true,
+      },
+      {
+        name: 'b_age',
+        expression: '[get(item, "age") for item in get(record, "j")]',
+        is_list: true,
+        depends_on: ['j'],
+      },
+    ];
+    const post = { post_annotation_expression: "explode(record, fields=['b_age'])" };
+    const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
+    expect((await annotate({ records, fields, ...post })).json['results']).toEqual([
+      { gene: 'TP53', b_age: 54 },
+      { gene: 'TP53', b_age: 61 },
+      { gene: 'KRAS', b_age: null },
+    ]);
+  });
+
+  test('D22: a value of a dataset by a field of the record', async () => {
+    const expression = `dataset_field_values('${D}', 'gene', entities=[('sample', record.s)], limit=1)`;
+    const fields = [{ name: 'gene', expression, data_type: 'string', is_list: false }];
+    expect((await annotate({ records: [{ s: 'S3' }], fields })).json['results']).toEqual([
+      { s: 'S3', gene: 'EGFR' },
+    ]);
+  });
+
+  const one = { records: [{}] };
+  const field = (name: string, more: object): object => ({ name, expression: '1', ...more });
+  test.each<[string, object, string]>([
+    ['501 records', { records: Array.from({ length: 501 }, () => ({})) }, 'records'],
+    ['no records', { fields: [] }, 'records'],
+    ['records that are none', { records: [1] }, 'records'],
+    ['a syntax error', { ...one, fields: [field('x', { expression: '1 +' })] }, 'x'],
+    ['a circle', { ...one, fields: [field('a', { depends_on: ['b'] }), field('b', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    ['a field that depends on itself', { ...one, fields: [field('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    ['an unknown type', { ...one, fields: [field('a', { data_type: 'number' })] }, 'fields'],
+    ['a field without a name', { ...one, fields: [{ expression: '1' }] }, 'fields'],
+    ['fields that are none', { ...one, fields: 'a' }, 'fields'],
+    ['a syntax error before the fields', { ...one, pre_annotation_expression: '(' }, 'pre_annotation_expression'], // prettier-ignore
+    ['a syntax error in annotator_params', { ...one, annotator_params: { post_annotation_expression: '(' } }, 'post_annotation_expression'], // prettier-ignore
+  ])('400: %s', async (_, body, key) => {
+    const answer = await annotate(body);
+    expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
+  });
+
+  test('400: results of more than 10 MB', async () => {
+    const fields = [{ name: 'x', expression: "'a' * 2000000" }];
+    const answer = await annotate({ records: Array.from({ length: 6 }, () => ({})), fields });
+    expect([answer.status, answer.text]).toEqual([
+      400,
+      expect.stringContaining('results of more than 10 MB'),
+    ]);
+  });
+
+  test('a chain of 1,000 fields runs in its order', async () => {
+    const fields = Array.from(
+      { length: 1000 },
+      (_, i) =>
+      field(`f${i}`, i < 999 ? { expression: `record.f${i + 1} + 1`, depends_on: [`f${i + 1}`] } : {}), // prettier-ignore
+    );
+    const [record] = (await annotate({ ...one, fields })).json['results'] as [{ f0: number }];
+    expect(record.f0).toBe(1000);
+  });
+});
+
+describe('dataset functions', () => {
+  const cases = readFileSync('test/api/resources/dataset-expressions.txt', 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t') as [string, string]);
+
+  test.each(cases)('%s', async (expression, expected) => {
+    if (expected.startsWith('! ')) {
+      const error = await evaluated(expression);
+      expect(error).toMatch(/^! /);
+      expect(error).toContain(expected.slice(2).trim());
+    } else expect(await evaluated(`repr((${expression}))`)).toBe(expected);
+  });
+
+  test('have the rights of the caller: what they may not read is missing', async () => {
+    const bob = await server.user('bob');
+    for (const dataset of ['D', 'ID']) {
+      const shown = dataset === 'D' ? JSON.stringify(D) : datasetId;
+      const missing = `! Dataset query failed: there is no dataset ${shown}`;
+      for (const call of [
+        `dataset_count(${dataset})`,
+        `dataset_query(${dataset})`,
+        `dataset_field_values(${dataset}, 'gene')`,
+        `dataset_field_top_terms(${dataset}, 'gene')`,
+        `dataset_field_terms_count(${dataset}, 'gene')`,
+        `dataset_entity_top_terms(${dataset}, 'gene')`,
+        `dataset_field_stats(${dataset}, 'age')`,
+        `dataset_field_percentiles(${dataset}, 'age')`,
+        `prevalence(${dataset}, ('gene', 'BRCA1'), 'sample')`,
+      ])
+        expect([call, await evaluated(call, bob)]).toEqual([call, missing]);
+    }
+    expect(await evaluated("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
+    expect(await evaluated("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe('1');
+    const { json } = await evaluate('dataset_count(D)', { data: { D } }, bob);
+    expect(JSON.stringify(json)).not.toContain('6');
+  });
+
+  test('a beacon set answers by its beacons', async () => {
+    const beacon_set_id = idOf(await ann.post('/v2/beacon_sets', { title: 'set' }));
+    await ann.post('/v2/beacons', { beacon_set_id, vault_object_id: datasetId, title: 'one' });
+    const call = (gene: string): string => `beacon('${gene}', 'gene', beacon_set=${beacon_set_id})`;
+    expect(await evaluated(`repr(${call('TP53')}['found'])`)).toBe(`['${D}']`);
+    expect(await evaluated(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${D}']`);
+    const bob = await server.user('bea');
+    expect(await evaluated(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set'); // prettier-ignore
+  });
+});
+
+describe('the threads', () => {
+  /** Annotates for longer than a request may take; resolves once the server has begun it. */
+  async function spin(key: string, client: AbortController): Promise<void> {
+    const expression = 'sum(1 for i in range(600000))';
+    const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
+    const records = Array.from({ length: 500 }, () => ({}));
+    const gone = fetch(`${server.url}/v1/annotate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ann.token}` },
+      body: JSON.stringify({ records, fields, [key]: 1 }),
+      signal: client.signal,
+    });
+    gone.catch(() => undefined);
+    // The log names an unknown key right before the request is handled.
+    await until(() => server.logs.some((line) => line.includes(key)));
+  }
+
+  test('other requests are answered while expressions spin; a client that leaves frees its thread', async () => {
+    const clients = [new AbortController(), new AbortController()];
+    await Promise.all(clients.map((client, i) => spin(`qqzz${i}`, client)));
+    const events: string[] = [];
+    const queued = evaluate('1').then(() => events.push('queued'));
+    expect((await ann.get('/v2/vaults')).status).toBe(200);
+    expect((await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['total']).toBe(6);
+    events.push('others');
+    for (const client of clients) client.abort();
+    await queued;
+    expect(events).toEqual(['others', 'queued']);
+  });
+
+  test('hostile expressions are errors, and the server stays up', async () => {
+    const attacks = readFileSync('test/engine/expression/attacks.txt', 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.split('\t')[0]!);
+    for (const expression of attacks) {
+      const { status, json } = await evaluate(expression, { data: { record: { a: 1 } } });
+      expect([expression, status, typeof json['detail']]).toEqual([expression, 400, 'string']);
+    }
+    expect((await ann.get('/health')).status).toBe(200);
+  });
+});
+
+test('the list of functions has the library and the built-in functions', async () => {
+  const { json } = await ann.get('/v1/expressions/functions');
+  const named = (json['functions'] as { name: string }[]).map(({ name }) => name);
+  expect(named).toEqual([...libraryFunctions.keys(), ...builtinDeclarations.map(({ name }) => name)]); // prettier-ignore
+  expect(builtinDeclarations.map(({ name }) => name)).toEqual([...builtins.keys()]);
+});

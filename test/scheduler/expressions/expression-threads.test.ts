@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { notFound } from '../../../engine/core/errors.js';
+import { ExpressionThreads } from '../../../scheduler/expressions/expression-threads.js';
+import type { ExpressionRun } from '../../../scheduler/expressions/expression-threads.js';
+import type { HostCall } from '../../../scheduler/expressions/protocol.js';
+import { until } from '../../until.js';
+
+/* Threads that can be ended at any moment (threats E2). */
+
+let threads: ExpressionThreads;
+beforeEach(() => {
+  threads = new ExpressionThreads();
+});
+afterEach(() => threads.close());
+
+/** Long enough for any machine. */
+const forever = 100_000_000;
+
+function evaluate(
+  expression: string,
+  run: Partial<ExpressionRun> = {},
+  body = '{}',
+): Promise<string> {
+  const task = { expression, dataType: 'auto', isList: null, body, now: 0 } as const;
+  const user = { name: 'Ann', email: 'ann@acme.org' };
+  const answer = async ({ args }: HostCall) => ({ json: args, floats: [] });
+  const signal = new AbortController().signal;
+  const options = { answer, signal, timeoutMs: forever, isUrgent: false, ...run };
+  return threads.run('evaluate', { ...task, user }, options);
+}
+
+/** An evaluation that is blocked in a call, which the host never answers. */
+async function blocked(timeoutMs = forever): Promise<{
+  readonly client: AbortController;
+  readonly result: Promise<string>;
+  /** Whether the host was told that nobody waits. */
+  readonly isReleased: () => boolean;
+}> {
+  const client = new AbortController();
+  let released: AbortSignal | undefined;
+  const answer = (_: HostCall, signal: AbortSignal): Promise<never> => {
+    released = signal;
+    return new Promise(() => undefined);
+  };
+  const result = evaluate('dataset_count(1)', { answer, signal: client.signal, timeoutMs });
+  result.catch(() => undefined);
+  await until(() => released !== undefined || timeoutMs < forever);
+  return { client, result, isReleased: () => released?.aborted === true };
+}
+
+describe('calls of the host', () => {
+  test('block the evaluation and return a value with its floats', async () => {
+    const answer = async () => ({
+      json: '[{"a":1,"b":[1,[2]],"c":1},{"a":null}]',
+      floats: [['a'], ['b'], ['missing', 'x']],
+    });
+    const text = await evaluate('repr(dataset_query(1))', { answer });
+    expect(text).toBe(`{"result":"[{'a': 1.0, 'b': [1.0, [2.0]], 'c': 1}, {'a': None}]"}`);
+  });
+
+  test('send the arguments in the order of the declaration', async () => {
+    const calls: HostCall[] = [];
+    const answer = async (call: HostCall) => {
+      calls.push(call);
+      return { json: '1', floats: [] };
+    };
+    await evaluate("dataset_count('d', query='q', filters=[('a', 1.0), {'or': ()}])", { answer });
+    const args = '["d",null,[["a",1.0],{"or":[]}],"q"]';
+    expect(calls).toEqual([{ name: 'dataset_count', args }]);
+  });
+
+  test('ask once for the same function and arguments; what an expression changes stays its own', async () => {
+    let count = 0;
+    const answer = async () => ({ json: `[${++count}]`, floats: [] });
+    const twice = '[dataset_query(x) + dataset_query(x) for x in [1, 2, 1]]';
+    expect(await evaluate(twice, { answer })).toBe('{"result":[[1,1],[2,2],[1,1]]}');
+    expect(count).toBe(2);
+  });
+
+  test('fail as errors of the expression', async () => {
+    const answer = () => Promise.reject(notFound());
+    const failed = evaluate('dataset_count(1)', { answer });
+    await expect(failed).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found' }); // prettier-ignore
+  });
+
+  test('count the memory of what they return', async () => {
+    const json = JSON.stringify('a'.repeat(15_000_000));
+    const failed = evaluate('[dataset_query(x) for x in [1, 2]]', {
+      answer: async () => ({ json, floats: [] }),
+    });
+    await expect(failed).rejects.toThrow('Expression limit exceeded: more than 64 MB of memory');
+  });
+});
+
+describe('a thread is ended and replaced', () => {
+  test('when the client leaves while it spins or waits for the host', async () => {
+    const waiting = await blocked();
+    const spinning = new AbortController();
+    const signal = spinning.signal;
+    let hasBegun = false;
+    const answer = async () => {
+      hasBegun = true;
+      return { json: '1', floats: [] };
+    };
+    // Each element may take two seconds; a million of them would take weeks.
+    const records = `{"records":[${Array.from({ length: 500 }, () => '{}').join(',')}]}`;
+    const field = (name: string, expression: string) => ({
+      name,
+      expression,
+      isConstant: false,
+      dataType: 'auto' as const,
+      isList: null,
+      ordering: 0,
+      dependsOn: [],
+      isTransient: false,
+    });
+    const spin = 'sum(1 for i in range(600000))';
+    const fields = Array.from({ length: 1000 }, (_, i) => field(`f${i}`, spin));
+    const spun = threads.run(
+      'annotate',
+      {
+        body: records,
+        fields: [field('begin', 'dataset_count(1)'), ...fields],
+        includeErrors: true,
+        preExpression: '',
+        postExpression: '',
+        now: 0,
+        user: { name: '', email: '' },
+      },
+      { answer, signal, timeoutMs: forever, isUrgent: false },
+    );
+    spun.catch(() => undefined);
+    await until(() => hasBegun);
+    const queued = evaluate('1');
+    const given = new AbortController();
+    const dropped = evaluate('1', { signal: given.signal });
+    given.abort();
+    await expect(dropped).rejects.toMatchObject({ code: 'canceled' });
+    waiting.client.abort();
+    spinning.abort();
+    await expect(waiting.result).rejects.toMatchObject({ code: 'canceled' });
+    await expect(spun).rejects.toMatchObject({ code: 'canceled' });
+    expect(waiting.isReleased()).toBe(true);
+    expect(await queued).toBe('{"result":1}');
+    // Both threads work again.
+    const both = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
+    expect(await Promise.all(both)).toHaveLength(4);
+  });
+
+  test('when its time is up', async () => {
+    const { result } = await blocked(1);
+    await expect(result).rejects.toMatchObject({
+      code: 'budget',
+      message: 'Expression limit exceeded: more than 0.001 s',
+    });
+    expect(await evaluate('1')).toBe('{"result":1}');
+  });
+});
+
+test('urgent tasks precede queued ones', async () => {
+  const [one, two] = await Promise.all([blocked(), blocked()]);
+  const order: string[] = [];
+  const after = (name: string, isUrgent: boolean): Promise<unknown> =>
+    evaluate('1', { isUrgent }).then(() => order.push(name));
+  const all = [after('a', false), after('b', true)];
+  one.client.abort();
+  await until(() => order.length === 2);
+  two.client.abort();
+  await Promise.all(all);
+  expect(order).toEqual(['b', 'a']);
+});
