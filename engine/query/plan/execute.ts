@@ -5,14 +5,13 @@ import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
-import { ranksAlike } from '../text/relevance.js';
 import { weighed } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef, Selected } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
-import { plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
+import { isRanked, plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
 import type { Steps } from './steps.js';
 
 /** The outcome of a plan. */
@@ -94,9 +93,8 @@ const runners: Readonly<Record<string, Runner>> = {
     return selected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
-    const { limit, predicate, cursor } = request;
-    const isRanked = limit > 0 && (cursor !== undefined || !ranksAlike(predicate, state.scores));
-    const selection = { ...request, scores: isRanked ? state.scores : [] };
+    const scores = isRanked(request, snapshot.isInterleaved) ? state.scores : [];
+    const selection = { ...request, scores };
     return selected(state, await engine.sql.select(snapshot, selection, options));
   },
   'select index': async ({ engine, snapshot, request, options }, state) =>

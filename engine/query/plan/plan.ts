@@ -89,6 +89,18 @@ export function plan(request: PlanRequest, snapshot: Snapshot, available: Availa
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
+/**
+ * True if the order of the page depends on relevance. The positions of a cursor hold the relevance of its records, but for those of an
+ * interleaved snapshot which all have the same: these hold row ids.
+ */
+export function isRanked(
+  { ordering, scores, limit, predicate, cursor }: Selection,
+  isInterleaved = false,
+): boolean {
+  if (ordering.length > 0 || limit === 0) return false;
+  return cursor && !isInterleaved ? scores.length > 0 : !ranksAlike(predicate, scores);
+}
+
 class QueryPlanner {
   readonly #request: PlanRequest;
   readonly #columns: Columns;
@@ -256,11 +268,8 @@ class QueryPlanner {
     return (ordering.length > 0 || this.#isInterleaved) && limit > 0;
   }
 
-  /** True if the order of the page depends on relevance; the positions of a cursor hold the relevance of its records. */
   #isRanked(): boolean {
-    const { ordering, scores, limit, predicate, cursor } = this.#request;
-    if (ordering.length > 0 || limit === 0) return false;
-    return cursor ? scores.length > 0 : !ranksAlike(predicate, scores);
+    return isRanked(this.#request, this.#isInterleaved);
   }
 
   #foundColumns(): readonly string[] {
