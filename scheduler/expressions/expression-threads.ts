@@ -28,6 +28,7 @@ export class ExpressionThreads {
   /** One slot for each user who has tasks that are not urgent. */
   readonly #turns = new Map<number, { readonly slots: Slots; tasks: number }>();
   #threads: Threads | undefined;
+  #isClosed = false;
 
   /**
    * Runs a task and returns the JSON text of its answer. When the signal aborts or the time is up, its thread is terminated and replaced.
@@ -44,12 +45,14 @@ export class ExpressionThreads {
     try {
       return await (isUrgent ? work() : this.#inTurn(userId, work, signal));
     } catch (error) {
-      if (signal.aborted) throw canceled();
+      if (signal.aborted || this.#isClosed) throw canceled();
       throw error;
     }
   }
 
+  /** Ends the threads; the tasks that they run, and all others, are canceled. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#threads?.close();
   }
 
@@ -71,6 +74,7 @@ export class ExpressionThreads {
     { answer, signal, timeoutMs }: ExpressionRun,
   ): Promise<string> {
     signal.throwIfAborted();
+    if (this.#isClosed) throw canceled();
     const ended = new AbortController();
     const calls = serveCalls((call) => answer(call as HostCall, ended.signal));
     const stop = (): void => ended.abort();

@@ -101,6 +101,11 @@ describe('evaluate', () => {
       { detail: "Invalid value for data type integer: 'abc'" },
     ],
     [{ expression: 'record' }, { detail: "name 'record' is not defined" }],
+    [
+      { expression: '[a for a in [[]] if a.append(a) is None]' },
+      { detail: 'Expression limit exceeded: values or calls nested too deeply' },
+    ],
+    [{ expression: 'len' }, { detail: expect.stringContaining('cannot be stored') as unknown }],
     [{ expression: '' }, { expression: ['This field is required.'] }],
     [{ expression: '1', data_type: 'number' }, { data_type: expect.anything() as unknown }],
     [{ expression: '1', data: [1] }, { data: ['Must be a JSON object.'] }],

@@ -187,3 +187,12 @@ test('a user has one thread for tasks that are not urgent', async () => {
   await second;
   expect(order).toEqual(['other', 'urgent', 'second']);
 });
+
+test('closing cancels what runs, what waits and what comes', async () => {
+  const [one, two] = await Promise.all([blocked(), blocked()]);
+  const waiting = evaluate('1');
+  waiting.catch(() => undefined);
+  await threads.close();
+  for (const result of [one.result, two.result, waiting, evaluate('1')])
+    await expect(result).rejects.toMatchObject({ code: 'canceled' });
+});
