@@ -17,14 +17,18 @@ export interface ExpressionRun {
   readonly signal: AbortSignal;
   /** From the moment a thread is free, in milliseconds. */
   readonly timeoutMs: number;
-  /** Runs before what is not. */
+  /** Runs before what is not. Of the other tasks, each user has one at a time, so that nobody takes all threads. */
   readonly isUrgent: boolean;
+  readonly userId: number;
 }
 
 /** The threads that evaluate expressions; they start with the first request. */
 export class ExpressionThreads {
   readonly #slots = new Slots(threadCount);
+  /** One slot for each user who has tasks that are not urgent. */
+  readonly #turns = new Map<number, { readonly slots: Slots; tasks: number }>();
   #threads: Threads | undefined;
+  #isClosed = false;
 
   /**
    * Runs a task and returns the JSON text of its answer. When the signal aborts or the time is up, its thread is terminated and replaced.
@@ -35,16 +39,33 @@ export class ExpressionThreads {
     task: ExpressionTasks[K],
     run: ExpressionRun,
   ): Promise<string> {
+    const { signal, isUrgent, userId } = run;
+    const work = (): Promise<string> =>
+      this.#slots.run(() => this.#runNow(kind, task, run), signal, isUrgent);
     try {
-      return await this.#slots.run(() => this.#runNow(kind, task, run), run.signal, run.isUrgent);
+      return await (isUrgent ? work() : this.#inTurn(userId, work, signal));
     } catch (error) {
-      if (run.signal.aborted) throw canceled();
+      if (signal.aborted || this.#isClosed) throw canceled();
       throw error;
     }
   }
 
+  /** Ends the threads; the tasks that they run, and all others, are canceled. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#threads?.close();
+  }
+
+  async #inTurn<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const turn = this.#turns.get(userId) ?? { slots: new Slots(1), tasks: 0 };
+    this.#turns.set(userId, turn);
+    turn.tasks += 1;
+    try {
+      return await turn.slots.run(work, signal, false);
+    } finally {
+      turn.tasks -= 1;
+      if (turn.tasks === 0) this.#turns.delete(userId);
+    }
   }
 
   async #runNow<K extends keyof ExpressionTasks>(
@@ -53,6 +74,7 @@ export class ExpressionThreads {
     { answer, signal, timeoutMs }: ExpressionRun,
   ): Promise<string> {
     signal.throwIfAborted();
+    if (this.#isClosed) throw canceled();
     const ended = new AbortController();
     const calls = serveCalls((call) => answer(call as HostCall, ended.signal));
     const stop = (): void => ended.abort();

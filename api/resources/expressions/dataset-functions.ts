@@ -3,7 +3,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { runQuery, streamQuery } from '../../../engine/query/plan/query.js';
 import type { QueryAnswer } from '../../../engine/query/results/answer.js';
 import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
@@ -36,8 +36,7 @@ export async function answerHostCall(scope: FunctionScope, call: HostCall): Prom
     const work = functions[call.name];
     if (work === undefined) throw new Error(`no function ${call.name}`);
     const answer = await work(scope, args);
-    if (answer.json.length > maxAnswerLength)
-      throw new AppError('budget', 'the answer is larger than 16 MB: ask for fewer records or fields'); // prettier-ignore
+    refuseLarge(answer.json.length);
     return answer;
   } catch (error) {
     if (error instanceof AppError && error.code === 'not-found')
@@ -53,9 +52,9 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   dataset_query: async (scope, [dataset, fields, limit, entities, filters, query, ordering]) => {
     const opened = await openDataset(scope, dataset);
     const body = { fields, entities, filters, query, ordering };
-    const { results } = await opened.run(body, { limit: numberOf('limit', limit, 1) });
+    const json = await opened.records(body, numberOf('limit', limit, 1));
     const isFloat = ({ dataType }: FieldRow): boolean => floats.has(dataType);
-    return { json: results, floats: opened.fields.filter(isFloat).map(({ path }) => path) };
+    return { json, floats: opened.fields.filter(isFloat).map(({ path }) => path) };
   },
 
   dataset_count: async (scope, [dataset, entities, filters, query]) => {
@@ -158,6 +157,11 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   beacon: (scope, args) => beacon(scope, args),
 };
 
+/** The keys of a query. */
+type QueryKeys = Readonly<Record<string, unknown>>;
+/** What replaces parts of a parsed query; the limit may be larger than that of a request over HTTP. */
+type Replaced = Partial<QueryRequest> & { readonly limit: number };
+
 type Terms = readonly (readonly [term: unknown, count: number])[];
 type StatsAnswer = Readonly<
   Record<'count' | 'min' | 'max' | 'avg' | 'sum', number | bigint | null>
@@ -189,26 +193,52 @@ class OpenedDataset {
   }
 
   /** Runs a query; `more` replaces parts of it after it is parsed. */
-  async run(
-    body: Readonly<Record<string, unknown>>,
-    more: Partial<QueryRequest> & { readonly limit: number },
-  ): Promise<QueryAnswer> {
+  async run(body: QueryKeys, more: Replaced): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    const limit = Math.min(more.limit, pageRecords);
-    const parsed = parseQuery({ ...body, limit }, fields, await genesForQuery(body));
-    const request = { ...parsed, ...more };
+    const request = await this.#parsed(body, more);
     return unlessDeleted(context, this.#dataset, () =>
       runQuery(context.queryEngine, snapshot, fields, request, { signal }),
     );
   }
 
+  /** The records that a query finds, as a JSON list. They are made in pieces, so that a list that is too long ends early. */
+  async records(body: QueryKeys, limit: number): Promise<string> {
+    const { context, signal } = this.#scope;
+    const { snapshot, fields } = this.#data;
+    const request = await this.#parsed(body, { limit });
+    return unlessDeleted(context, this.#dataset, async () => {
+      const { queryEngine } = context;
+      const { results } = await streamQuery(queryEngine, snapshot, fields, request, { signal });
+      if (typeof results === 'string') return results;
+      const pieces: Uint8Array[] = [];
+      let length = 0;
+      for await (const piece of results) {
+        length += piece.length;
+        refuseLarge(length);
+        pieces.push(piece);
+      }
+      return Buffer.concat(pieces).toString('utf8');
+    });
+  }
+
+  async #parsed(body: QueryKeys, more: Replaced): Promise<QueryRequest> {
+    const limit = Math.min(more.limit, pageRecords);
+    const genes = await genesForQuery(body);
+    return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };
+  }
+
   /** The answer of one facet. */
-  async facet(field: FieldRow, options: object, selection: object): Promise<unknown> {
+  async facet(field: FieldRow, options: object, selection: QueryKeys): Promise<unknown> {
     const facets = { [field.name]: options };
     const answer = await this.run({ ...selection, facets }, { limit: 0 });
     return (parseJson(answer.facets!) as Readonly<Record<string, unknown>>)[field.name];
   }
+}
+
+function refuseLarge(length: number): void {
+  if (length <= maxAnswerLength) return;
+  throw new AppError('budget', 'the answer is larger than 16 MB: ask for fewer records or fields');
 }
 
 async function openDataset(scope: FunctionScope, idOrPath: unknown): Promise<OpenedDataset> {
@@ -219,9 +249,7 @@ async function openDataset(scope: FunctionScope, idOrPath: unknown): Promise<Ope
 }
 
 /** The arguments that select records, which stand last in most functions. */
-function selectionOf([entities, filters, query]: readonly unknown[]): Readonly<
-  Record<string, unknown>
-> {
+function selectionOf([entities, filters, query]: readonly unknown[]): QueryKeys {
   return { entities, filters, query };
 }
 

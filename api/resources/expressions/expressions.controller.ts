@@ -95,6 +95,7 @@ export class ExpressionsController implements OnModuleDestroy {
     const { context } = this;
     return {
       ...limits,
+      userId: caller.user.id,
       signal: abortOnDisconnect(request, reply),
       answer: (call, signal) => answerHostCall({ context, caller, signal }, call),
     };

@@ -17,7 +17,7 @@ import {
   strings,
   text,
 } from '../../http/schema.js';
-import { targetField } from '../fields/field.js';
+import { field } from '../fields/field.js';
 
 const castType = nullable(oneOf(...castTypes));
 
@@ -158,7 +158,7 @@ const functionsAnswer = answerSchema('ExpressionFunctions', 'All functions of ex
 export const expressionSchemas = [
   evaluateBody,
   evaluateAnswer,
-  repeating(annotationField, targetField),
+  repeating(annotationField, field.schema),
   annotatorParams,
   annotateBody,
   annotateAnswer,

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
 import { builtins } from '../../../engine/expression/builtins/types.js';
 import { libraryFunctions } from '../../../engine/expression/library/library.js';
-import { idOf, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import {
+  idOf,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../server.js';
 import { until } from '../../until.js';
 
 /* Expressions over HTTP (contract 19; threats E1, E4, E5, E6). */
@@ -94,6 +101,11 @@ describe('evaluate', () => {
       { detail: "Invalid value for data type integer: 'abc'" },
     ],
     [{ expression: 'record' }, { detail: "name 'record' is not defined" }],
+    [
+      { expression: '[a for a in [[]] if a.append(a) is None]' },
+      { detail: 'Expression limit exceeded: values or calls nested too deeply' },
+    ],
+    [{ expression: 'len' }, { detail: expect.stringContaining('cannot be stored') as unknown }],
     [{ expression: '' }, { expression: ['This field is required.'] }],
     [{ expression: '1', data_type: 'number' }, { data_type: expect.anything() as unknown }],
     [{ expression: '1', data: [1] }, { data: ['Must be a JSON object.'] }],
@@ -216,12 +228,27 @@ describe('annotate', () => {
     ['a field that depends on itself', { ...one, fields: [field('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
     ['an unknown type', { ...one, fields: [field('a', { data_type: 'number' })] }, 'fields'],
     ['a field without a name', { ...one, fields: [{ expression: '1' }] }, 'fields'],
+    ['1001 fields', { ...one, fields: Array.from({ length: 1001 }, () => field('a', {})) }, 'fields'], // prettier-ignore
     ['fields that are none', { ...one, fields: 'a' }, 'fields'],
     ['a syntax error before the fields', { ...one, pre_annotation_expression: '(' }, 'pre_annotation_expression'], // prettier-ignore
     ['a syntax error in annotator_params', { ...one, annotator_params: { post_annotation_expression: '(' } }, 'post_annotation_expression'], // prettier-ignore
   ])('400: %s', async (_, body, key) => {
     const answer = await annotate(body);
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
+  });
+
+  test('names misspelt keys of fields, and takes those that answers show', async () => {
+    const misspelt = await annotate({ ...one, fields: [{ name: 'a', expresion: '1' }] });
+    expect([misspelt.status, misspelt.text]).toEqual([400, expect.stringContaining('expression')]);
+    const strict = { prefer: 'handling=strict' };
+    const fields = [field('a', { id: 1, title: 'A', description: '', is_hidden: false, url: 'u' })];
+    const shown = await ann.call('POST', '/v1/annotate', { ...one, fields }, strict);
+    expect([shown.status, shown.json['results']]).toEqual([200, [{ a: 1 }]]);
+  });
+
+  test('413: a body of more than 16 MB', async () => {
+    const answer = await annotate({ records: [{ a: 'a'.repeat(16_000_000) }] });
+    expect(answer.status).toBe(413);
   });
 
   test('400: results of more than 10 MB', async () => {
@@ -282,6 +309,25 @@ describe('dataset functions', () => {
     expect(JSON.stringify(json)).not.toContain('6');
   });
 
+  test('read more records than a request over HTTP may have, up to a limit of bytes', async () => {
+    const vault_id = idOf(await ann.post('/v2/vaults', { name: 'large' }));
+    const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: 'large' }));
+    const text = 'x'.repeat(4000);
+    for (const part of [0, 1, 2]) {
+      const records = Array.from({ length: 5000 }, (_, i) => ({ n: part * 5000 + i, text }));
+      const imported = await ann.post('/v2/dataset_imports', { dataset_id, records });
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(imported)}`);
+      expect(json['status']).toBe('completed');
+    }
+    const query = `dataset_query(${dataset_id}, limit=100000`;
+    expect(await evaluated(`len(${query}, fields=['n']))`)).toBe('15000');
+    const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
+    expect(await evaluated(`len(${values})`)).toBe('12000');
+    expect(await evaluated(`${query})`)).toBe(
+      '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields',
+    );
+  });
+
   test('a beacon set answers by its beacons', async () => {
     const beacon_set_id = idOf(await ann.post('/v2/beacon_sets', { title: 'set' }));
     await ann.post('/v2/beacons', { beacon_set_id, vault_object_id: datasetId, title: 'one' });
@@ -295,13 +341,13 @@ describe('dataset functions', () => {
 
 describe('the threads', () => {
   /** Annotates for longer than a request may take; resolves once the server has begun it. */
-  async function spin(key: string, client: AbortController): Promise<void> {
+  async function spin(key: string, who: Client, client: AbortController): Promise<void> {
     const expression = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
     const records = Array.from({ length: 500 }, () => ({}));
     const gone = fetch(`${server.url}/v1/annotate`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${ann.token}` },
+      headers: { authorization: `Bearer ${who.token}` },
       body: JSON.stringify({ records, fields, [key]: 1 }),
       signal: client.signal,
     });
@@ -312,7 +358,8 @@ describe('the threads', () => {
 
   test('other requests are answered while expressions spin; a client that leaves frees its thread', async () => {
     const clients = [new AbortController(), new AbortController()];
-    await Promise.all(clients.map((client, i) => spin(`qqzz${i}`, client)));
+    const users = [ann, await server.user('cas')];
+    await Promise.all(clients.map((client, i) => spin(`qqzz${i}`, users[i]!, client)));
     const events: string[] = [];
     const queued = evaluate('1').then(() => events.push('queued'));
     expect((await ann.get('/v2/vaults')).status).toBe(200);

@@ -57,6 +57,23 @@ test('the time is limited by the clock that is given, without the time of functi
   expect(evaluated(expression, '{}', still)).toBe('1000000');
 });
 
+test('the time of functions of the host has a limit of its own', () => {
+  let now = 0;
+  const slow = (): number => {
+    now += 4000;
+    return 3;
+  };
+  const functions = new Map([['dataset_count', slow]]);
+  const calls = (count: number): string => {
+    const expression = `sum(dataset_count("a") for i in range(${count}))`;
+    return evaluated(expression, '{}', { clock: () => now }, { functions });
+  };
+  expect(calls(8)).toBe('24');
+  expect(calls(9)).toBe(
+    '! LimitError: Expression limit exceeded: more than 30 s in dataset functions',
+  );
+});
+
 test('the number of calls of dataset functions is limited', () => {
   const functions = new Map([['dataset_count', () => 3]]);
   expect(evaluated('dataset_count("a")', '{}', {}, { functions })).toBe('3');

@@ -8,6 +8,8 @@ import { until } from '../../until.js';
 /* Threads that can be ended at any moment (threats E2). */
 
 let threads: ExpressionThreads;
+/** Each task is one of another user, unless a test says otherwise. */
+let lastUser = 0;
 beforeEach(() => {
   threads = new ExpressionThreads();
 });
@@ -25,12 +27,16 @@ function evaluate(
   const user = { name: 'Ann', email: 'ann@acme.org' };
   const answer = async ({ args }: HostCall) => ({ json: args, floats: [] });
   const signal = new AbortController().signal;
-  const options = { answer, signal, timeoutMs: forever, isUrgent: false, ...run };
+  const own = { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser };
+  const options = { ...own, ...run };
   return threads.run('evaluate', { ...task, user }, options);
 }
 
 /** An evaluation that is blocked in a call, which the host never answers. */
-async function blocked(timeoutMs = forever): Promise<{
+async function blocked(
+  timeoutMs = forever,
+  userId = ++lastUser,
+): Promise<{
   readonly client: AbortController;
   readonly result: Promise<string>;
   /** Whether the host was told that nobody waits. */
@@ -42,7 +48,7 @@ async function blocked(timeoutMs = forever): Promise<{
     released = signal;
     return new Promise(() => undefined);
   };
-  const result = evaluate('dataset_count(1)', { answer, signal: client.signal, timeoutMs });
+  const result = evaluate('dataset_count(1)', { answer, signal: client.signal, timeoutMs, userId });
   result.catch(() => undefined);
   await until(() => released !== undefined || timeoutMs < forever);
   return { client, result, isReleased: () => released?.aborted === true };
@@ -127,7 +133,7 @@ describe('a thread is ended and replaced', () => {
         now: 0,
         user: { name: '', email: '' },
       },
-      { answer, signal, timeoutMs: forever, isUrgent: false },
+      { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser },
     );
     spun.catch(() => undefined);
     await until(() => hasBegun);
@@ -168,4 +174,25 @@ test('urgent tasks precede queued ones', async () => {
   two.client.abort();
   await Promise.all(all);
   expect(order).toEqual(['b', 'a']);
+});
+
+test('a user has one thread for tasks that are not urgent', async () => {
+  const { client, result } = await blocked(forever, 7);
+  const order: string[] = [];
+  const second = evaluate('1', { userId: 7 }).then(() => order.push('second'));
+  await evaluate('1', { userId: 8 }).then(() => order.push('other'));
+  await evaluate('1', { userId: 7, isUrgent: true }).then(() => order.push('urgent'));
+  client.abort();
+  await expect(result).rejects.toMatchObject({ code: 'canceled' });
+  await second;
+  expect(order).toEqual(['other', 'urgent', 'second']);
+});
+
+test('closing cancels what runs, what waits and what comes', async () => {
+  const [one, two] = await Promise.all([blocked(), blocked()]);
+  const waiting = evaluate('1');
+  waiting.catch(() => undefined);
+  await threads.close();
+  for (const result of [one.result, two.result, waiting, evaluate('1')])
+    await expect(result).rejects.toMatchObject({ code: 'canceled' });
 });
