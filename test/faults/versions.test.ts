@@ -9,7 +9,7 @@ const lab = await startLab({ scheduler: { quietMs: 30 } });
 
 test(`C6: random commits and rollbacks give the versions of a plain list (STRANDLAKE_SEED=${seed})`, async () => {
   const happened = newCounts();
-  await randomVersions(lab, seed, 50, happened);
+  await randomVersions(lab, seed, 35, happened);
   const { appends, deletes, overwrites, upserts, rollbacks } = happened;
   expect(Math.min(appends, deletes, overwrites, upserts, rollbacks)).toBeGreaterThan(0);
   expect(await differences(lab.server)).toEqual([]);
