@@ -9,8 +9,12 @@ const lab = await startLab({ scheduler: { quietMs: 30 } });
 
 test(`C6: random commits and rollbacks give the versions of a plain list (STRANDLAKE_SEED=${seed})`, async () => {
   const happened = newCounts();
-  await randomVersions(lab, seed, 35, happened);
-  const { appends, deletes, overwrites, upserts, rollbacks } = happened;
-  expect(Math.min(appends, deletes, overwrites, upserts, rollbacks)).toBeGreaterThan(0);
+  const least = (): number => {
+    const { appends, deletes, overwrites, upserts, rollbacks } = happened;
+    return Math.min(appends, deletes, overwrites, upserts, rollbacks);
+  };
+  // One history is enough, unless something has not happened in it.
+  for (let i = 0; i < 5 && least() === 0; i++) await randomVersions(lab, seed + i, 35, happened);
+  expect(least()).toBeGreaterThan(0);
   expect(await differences(lab.server)).toEqual([]);
 });
