@@ -13,7 +13,7 @@ import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/schema.js';
 import { columnsOfDelta } from './arrow.js';
 import { readFooter } from './footer.js';
-import { addOf, metaDataOf, protocolOf, segmentOf, type LogAction } from './log.js';
+import { addOf, metaDataOf, protocolOf, segmentOf, type LogAction } from './delta-actions.js';
 import type { LogState } from './log-state.js';
 import { createdBy } from './segment.js';
 import type { Segment } from './store.js';

@@ -6,10 +6,20 @@ import { AppError } from '../core/errors.js';
 import { list, readFile } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
-import { columnsOfDelta, deltaSchema } from './arrow.js';
+import { columnsOfDelta } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
-import { deltaStats, leafStatsOf } from './delta-stats.js';
-import type { IdRun, LeafStats, Segment } from './store.js';
+import {
+  addOf,
+  beginsDeletions,
+  deletionOf,
+  descriptorOf,
+  metaDataOf,
+  protocolOf,
+  segmentOf,
+  textOf,
+  type LogAction,
+} from './delta-actions.js';
+import type { Segment } from './store.js';
 import { vacuumStepOf } from './vacuum-entry.js';
 
 /*
@@ -127,8 +137,8 @@ function encodeEntry(
   const { version, time } = entry;
   const dataChange = !entry.isRewrite;
   const actions: object[] = [];
-  if (version === 0) actions.push({ protocol: plainProtocol });
-  if (entry.beginsDeletions) actions.push({ protocol: deletionProtocol });
+  if (version === 0) actions.push({ protocol: protocolOf(false) });
+  if (entry.beginsDeletions) actions.push({ protocol: protocolOf(true) });
   if (entry.columns !== undefined || entry.beginsDeletions) {
     const metaData = metaDataOf(datasetId, columns, hasDeletions);
     actions.push({ metaData: { ...metaData, createdTime: time } });
@@ -162,89 +172,6 @@ function operationOf({ isRewrite, info }: LogEntry): string {
   if (vacuum !== undefined) return vacuum.step === 'start' ? 'VACUUM START' : 'VACUUM END';
   return isRewrite ? 'OPTIMIZE' : 'WRITE';
 }
-
-/** The `metaData` of a dataset, but for the time. */
-export function metaDataOf(
-  datasetId: number,
-  columns: Columns,
-  hasDeletions: boolean,
-): Readonly<Record<string, unknown>> {
-  return {
-    id: tableId(datasetId),
-    name: `dataset ${datasetId}`,
-    format: { provider: 'parquet', options: {} },
-    schemaString: deltaSchema(columns),
-    partitionColumns: [],
-    configuration: hasDeletions ? { 'delta.enableDeletionVectors': 'true' } : {},
-  };
-}
-
-/** The `add` action of a segment, but for `dataChange`; `columns` are those of the dataset. */
-export function addOf(
-  segment: Segment,
-  columns: Columns,
-  time: number,
-): Readonly<Record<string, unknown>> & { readonly tags: Readonly<Record<string, string>> } {
-  return {
-    path: segment.path,
-    partitionValues: {},
-    size: segment.bytes,
-    modificationTime: time,
-    stats: deltaStats(segment),
-    tags: tagsOf(segment, columns),
-    ...(segment.deletion && { deletionVector: descriptorOf(segment.deletion) }),
-  };
-}
-
-/** The protocol of a table, with or without deleted rows. */
-export function protocolOf(hasDeletions: boolean): object {
-  return hasDeletions ? deletionProtocol : plainProtocol;
-}
-
-const plainProtocol = { minReaderVersion: 1, minWriterVersion: 2 };
-/** A table that requires features by name has to name those, too, that its earlier version required by number. */
-const deletionProtocol = {
-  minReaderVersion: 3,
-  minWriterVersion: 7,
-  readerFeatures: ['deletionVectors'],
-  writerFeatures: ['deletionVectors', 'appendOnly', 'invariants'],
-};
-
-/** Delta's descriptor of an inline deletion vector. */
-function descriptorOf({ encoded, bytes, rows }: DeletionVector): object {
-  return { storageType: 'i', pathOrInlineDv: encoded, sizeInBytes: bytes, cardinality: rows };
-}
-
-function deletionOf(action: LogAction): DeletionVector | undefined {
-  const found = action['deletionVector'] as LogAction | undefined;
-  if (found === undefined) return undefined;
-  if (found['storageType'] !== 'i') throw new Error('has a deletion vector in a file of its own');
-  return {
-    encoded: textOf(found, 'pathOrInlineDv'),
-    bytes: Number(found['sizeInBytes']),
-    rows: Number(found['cardinality']),
-  };
-}
-
-/** The properties of a segment that Delta's `add` lacks. Columns are omitted if they are those of the dataset. */
-function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
-  const own = deltaSchema(segment.columns);
-  const tags = {
-    'strandlake.checksum': segment.checksum,
-    ...(segment.blockChecksums && { 'strandlake.blocks': segment.blockChecksums }),
-    'strandlake.format': String(segment.format),
-    ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
-    ...(segment.baseRowId !== undefined && { 'strandlake.baseRowId': String(segment.baseRowId) }),
-    ...(segment.isAscending && { 'strandlake.rowIds': 'ascending' }),
-    ...(segment.idRuns && {
-      'strandlake.ids': segment.idRuns.map(({ firstId, rows }) => `${firstId}:${rows}`).join(','),
-    }),
-  };
-  return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
-}
-
-/** The content of an action of Delta. */
-export type LogAction = Readonly<Record<string, unknown>>;
 
 function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogEntry {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -329,62 +256,6 @@ function actionOf(line: string): [string, LogAction] {
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
   return [kind, parsed![kind] as LogAction];
-}
-
-/** True for the protocol with deletion vectors, false for the one without; any other is an error. */
-function beginsDeletions(protocol: LogAction): boolean {
-  for (const known of [plainProtocol, deletionProtocol])
-    if (stringifyJson(protocol) === stringifyJson(known)) return known === deletionProtocol;
-  throw new Error(`needs another protocol than this server supports: ${stringifyJson(protocol)}`);
-}
-
-/** The segment that an `add` action describes; `columns` are those of the dataset. */
-export function segmentOf(add: LogAction, columns: Columns): Segment {
-  const tags = add['tags'] as Record<string, string>;
-  const own = tags['strandlake.columns'];
-  const segmentColumns = own === undefined ? columns : columnsOfDelta(own);
-  const { rows, stats } = leafStatsOf(textOf(add, 'stats'), segmentColumns);
-  return {
-    path: textOf(add, 'path'),
-    rows,
-    bytes: Number(add['size']),
-    checksum: textOf(tags, 'strandlake.checksum'),
-    blockChecksums: tags['strandlake.blocks'],
-    format: Number(tags['strandlake.format'] ?? 1),
-    columns: segmentColumns,
-    stats: stats satisfies Readonly<Record<string, LeafStats>>,
-    areVariantsPlaced: tags['strandlake.variants'] === 'placed',
-    deletion: deletionOf(add),
-    baseRowId: rowIdOf(tags['strandlake.baseRowId']),
-    ...(tags['strandlake.rowIds'] === 'ascending' && { isAscending: true }),
-    idRuns: idRunsOf(tags['strandlake.ids']),
-  };
-}
-
-function idRunsOf(tag: string | undefined): readonly IdRun[] | undefined {
-  return tag?.split(',').map((run) => {
-    const [firstId, rows] = run.split(':');
-    return { firstId: firstId!, rows: Number(rows) };
-  });
-}
-
-function rowIdOf(tag: string | undefined): number | undefined {
-  const id = tag === undefined ? undefined : Number(tag);
-  if (id !== undefined && !Number.isSafeInteger(id)) throw new Error(`has the row id ${tag}`);
-  return id;
-}
-
-function textOf(action: LogAction, name: string): string {
-  const value = action[name];
-  if (typeof value !== 'string') throw new Error(`has no ${name} where one is required`);
-  return value;
-}
-
-/** The table's UUID, derived from the dataset's id, so that equal logs have equal bytes. */
-function tableId(datasetId: number): string {
-  const hex = sha256(`strandlake dataset ${datasetId}`);
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return [...parts, hex.slice(20, 32)].join('-');
 }
 
 function sha256(text: string): string {

@@ -20,12 +20,12 @@ import { planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
 import { FolderRemovals } from './folder-removals.js';
 import { Integrity } from './integrity.js';
-import { linkSegments, movesOf, type SegmentMove } from './link-segments.js';
-import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
-import { storesRowIds } from './row-ids.js';
+import { linkSegments, movesOf } from './link-segments.js';
+import { entryOf, refuseConflict } from './log-change.js';
+import { appendEntry, damagedLogEntry, readEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
-import { nothing, type LogState } from './log-state.js';
-import { applied, refuseChangedColumns, replay, sameColumns, snapshotOf } from './snapshot.js';
+import { nothing } from './log-state.js';
+import { applied, replay, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Checkpoint,
@@ -345,61 +345,4 @@ class FileStore implements Store {
 
 function deletedMeanwhile(datasetId: number): AppError {
   return new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
-}
-
-function entryOf(
-  state: LogState,
-  change: DatasetChange | Rewrite,
-  moves: readonly SegmentMove[],
-  time: number,
-): LogEntry {
-  const isRewrite = !('columns' in change);
-  const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
-  const update = (isRewrite ? undefined : change.update) ?? [];
-  let next = state.nextRowId;
-  const add = moves.map(({ segment }) => {
-    if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
-    const placed = { ...segment, baseRowId: next };
-    next += segment.rows;
-    return placed;
-  });
-  return {
-    version: state.version + 1,
-    columns: isSame ? undefined : change.columns,
-    add,
-    remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
-    // Other readers would take a segment for removed that is removed and added with the same deleted rows.
-    update: update
-      .map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion }))
-      .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
-    beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
-    isRewrite,
-    info: change.info,
-    time,
-  };
-}
-
-function refuseConflict(datasetId: number, state: LogState, change: DatasetChange | Rewrite): void {
-  if ('columns' in change) {
-    if (change.base === undefined && (change.update ?? []).length > 0)
-      throw new AppError('internal', 'a change of deleted rows needs the version that it is for');
-    if (change.base !== undefined && change.base !== state.version) {
-      throw new AppError(
-        'conflict',
-        `dataset ${datasetId} is at version ${state.version}; the change was made for ${change.base}`,
-      );
-    }
-    refuseChangedColumns(datasetId, state.columns, change.columns);
-  }
-  const removed = 'columns' in change ? change.remove : change.replace.map(({ path }) => path);
-  for (const path of removed) {
-    if (!state.live.has(path)) {
-      throw new AppError('conflict', `dataset ${datasetId} has no segment ${path} any more`);
-    }
-  }
-  if ('columns' in change) return;
-  for (const { path, deletion } of change.replace) {
-    if (state.live.get(path)!.deletion?.encoded !== deletion?.encoded)
-      throw new AppError('conflict', `rows of the segment ${path} were deleted or restored meanwhile`); // prettier-ignore
-  }
 }

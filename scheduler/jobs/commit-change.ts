@@ -1,8 +1,47 @@
 import type { Publication } from '../../engine/catalog/publish.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
-import type { DatasetChange } from '../../engine/store/store.js';
+import type { Columns } from '../../engine/core/types.js';
+import { needsRewrite } from '../../engine/ingest/unify-columns.js';
+import { rowIdColumn, storesRowIds } from '../../engine/store/row-ids.js';
+import type { DatasetChange, Segment, Snapshot } from '../../engine/store/store.js';
+import { withDatasetLock } from '../queue/dataset-lock.js';
+import type { AppliedChange } from './change/record-change.js';
 import type { PublishContext, Published } from './job.js';
+import { appendableSnapshot } from './visible-data.js';
+
+/** Whether a segment does not fit the columns of the dataset, because a commit meanwhile has changed the type of a field. */
+export function areOutdated(segments: readonly Segment[], columns: Columns): boolean {
+  return segments.some((segment) =>
+    needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
+  );
+}
+
+/**
+ * Commits the deletion of records that a task has found. `publicationOf` gives the publication of a commit that changes nothing, with the metadata of
+ * the deletion. Returns `run again` if another commit came first.
+ */
+export async function commitDeletion(
+  task: TaskRow,
+  datasetId: number,
+  { base, update, removed }: AppliedChange,
+  publicationOf: (snapshot: Snapshot) => Publication,
+  context: PublishContext,
+): Promise<Published> {
+  return withDatasetLock(datasetId, async () => {
+    const snapshot = await appendableSnapshot(context.catalog, context.store, datasetId);
+    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
+    const { columns } = snapshot;
+    const publication: Publication = {
+      ...publicationOf(snapshot),
+      recordsModified: removed,
+      changes: { added: 0, changed: 0, removed },
+      recordsTotal: snapshot.rows - removed,
+    };
+    const change = { columns, add: [], remove: [], update, info: { publication }, base };
+    return commitChange(task, publication, change, context);
+  });
+}
 
 /**
  * Commits the change of a dataset that a task has prepared to the log and then to the catalogue, and completes the task. The caller holds

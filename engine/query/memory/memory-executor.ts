@@ -1,4 +1,3 @@
-import { RecentMap } from '../../core/recent-map.js';
 import type { Snapshot } from '../../store/store.js';
 import type {
   Executor,
@@ -15,17 +14,15 @@ import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { facetJson } from './facets/facet-json.js';
+import { frequencies, merged, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
-import { bm25Weight } from '../../text/bm25.js';
-import type { FoundTexts } from '../../text/ranked-search.js';
-import { compareRanked, type RankedRow } from '../../text/ranking.js';
-import { oneFieldQuery, rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
+import { rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
-import type { LookUp, TextFrequencies } from '../text/weigh.js';
+import type { LookUp } from '../text/weigh.js';
 
 /** How much memory columns may take, and how many threads answer. */
 export interface MemoryOptions {
@@ -241,70 +238,6 @@ async function counts(
       0,
     ),
   );
-}
-
-async function frequencies(
-  shards: Shards,
-  snapshot: Snapshot,
-  field: FieldRef,
-  phrases: Parameters<LookUp>[1],
-  options: RunOptions,
-): Promise<TextFrequencies | Unsupported> {
-  const { datasetId, version, files } = snapshot;
-  const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
-  const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
-  const earlier = knownFrequencies.get(asking);
-  if (earlier !== undefined) return earlier;
-  const { key, shardOf } = await shards.know(snapshot);
-  const query = { snapshot: key, field, phrases };
-  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
-  const answers = await shards.ask(asked, options);
-  if (isUnsupported(answers)) return answers;
-  const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
-  const sum = (of: (part: TextFrequencies) => number): number =>
-    parts.reduce((total, part) => total + of(part), 0);
-  const whole = {
-    records: sum(({ records }) => records),
-    tokens: sum(({ tokens }) => tokens),
-    found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
-  };
-  knownFrequencies.set(asking, whole);
-  return whole;
-}
-
-/** Frequencies that were looked up lately. Snapshots never change, so they stay valid. */
-const knownFrequencies = new RecentMap<string, TextFrequencies>(1_000);
-
-async function selectByIndex(
-  shards: Shards,
-  snapshot: Snapshot,
-  selection: Selection,
-  options: RunOptions,
-): Promise<Selected | Unsupported> {
-  const { offset, limit, cursor } = selection;
-  const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
-  const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
-  if (isUnsupported(known)) return known;
-  const weighed = phrases.map((phrase, i) => ({ ...phrase, weight: bm25Weight(known, known.found[i]!) })); // prettier-ignore
-  const after = cursor?.after ? rankOf(cursor.after) : undefined;
-  const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
-  const { key, shardOf } = await shards.know(snapshot);
-  const search = { snapshot: key, field, query, phrases: weighed, page };
-  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
-  const answers = await shards.ask(asked, options);
-  if (isUnsupported(answers)) return answers;
-  const parts = answers.map((answer) => (answer as { readonly found: FoundTexts }).found);
-  const rows = merged(parts.map((part) => part.rows)).slice(offset, offset + limit);
-  return {
-    ...rankedPage(rows),
-    total: parts.reduce((sum, { total }) => sum + total, 0),
-    facets: null,
-  };
-}
-
-/** The ranked rows of all shards in order. */
-function merged(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
-  return parts.flat().sort(compareRanked);
 }
 
 async function find(

@@ -2,11 +2,10 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { commitChange } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion } from '../commit-change.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
@@ -43,10 +42,7 @@ export async function publishImport(
     const fields = await catalog.fields.all(row.datasetId);
     const stored = markedColumns(snapshot.columns, fields);
     const { columns } = unifyColumns(stored, [result.columns]);
-    const isOutdated = result.segments.some((segment) =>
-      needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
-    );
-    if (isOutdated) return 'run again'; // a commit meanwhile has changed the type of a field
+    if (areOutdated(result.segments, columns)) return 'run again'; // a commit meanwhile has changed the type of a field
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
     const described = [...result.described, ...describedBy(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
@@ -76,8 +72,7 @@ async function publishDeletions(
   change: AppliedChange,
   context: PublishContext,
 ): Promise<Published> {
-  const { base, update, removed } = change;
-  const { catalog, store, now } = context;
+  const { catalog, now } = context;
   const deletions = deletionCounts(change);
   const metadata = { ...metadataOf(result, context), deletions };
   if (row.isDryRun) {
@@ -87,21 +82,12 @@ async function publishDeletions(
     });
     return 'published';
   }
-  return withDatasetLock(row.datasetId, async () => {
-    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
-    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
+  const publication = (snapshot: Snapshot): Publication => {
     const { columns } = snapshot;
     const unchanged = { columns, newFields: [], createdFields: [], edits: [] };
-    const publication = {
-      ...publicationOf(task, row, result, snapshot, context, unchanged),
-      recordsModified: removed,
-      changes: { added: 0, changed: 0, removed },
-      recordsTotal: snapshot.rows - removed,
-      metadata,
-    };
-    const entry = { columns, add: [], remove: [], update, info: { publication }, base };
-    return commitChange(task, publication, entry, context);
-  });
+    return { ...publicationOf(task, row, result, snapshot, context, unchanged), metadata };
+  };
+  return commitDeletion(task, row.datasetId, change, publication, context);
 }
 
 /** Stores how many records each uploaded file of an import has. */

@@ -2,12 +2,11 @@ import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrat
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import { commitChange } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion } from '../commit-change.js';
 import { dryRunReport } from '../import/dry-run-report.js';
-import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
 import { fieldEditsOf } from '../import/target-fields.js';
@@ -35,11 +34,8 @@ export async function publishMigration(
     if (applied && snapshot.version !== applied.base) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const { columns } = unifyColumns(markedColumns(snapshot.columns, fields), [result.columns]);
-    const isOutdated = result.segments.some((segment) =>
-      needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
-    );
     // A commit meanwhile has changed the type of a field, or a field was declared.
-    if (isOutdated || isRedeclared(result, fields)) return 'run again';
+    if (areOutdated(result.segments, columns) || isRedeclared(result, fields)) return 'run again';
     const written = result.segments.reduce((sum, { rows }) => sum + rows, 0);
     const { added, changed } = applied ?? { added: written, changed: 0 };
     const size = result.segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -82,25 +78,14 @@ async function publishDeletions(
   applied: AppliedChange,
   context: PublishContext,
 ): Promise<Published> {
-  const { base, update, removed } = applied;
-  const { catalog, store } = context;
   const deletions = deletionCounts(applied);
   const metadata = { ...metadataOf(result, context), deletions };
   if (row.isDryRun) return complete(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
-  return withDatasetLock(row.datasetId, async () => {
-    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
-    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
-    const { columns } = snapshot;
-    const publication: Publication = {
-      ...publicationOf(task, row, result, snapshot, context),
-      recordsModified: removed,
-      changes: { added: 0, changed: 0, removed },
-      recordsTotal: snapshot.rows - removed,
-      metadata,
-    };
-    const change = { columns, add: [], remove: [], update, info: { publication }, base };
-    return commitChange(task, publication, change, context);
+  const publication = (snapshot: Snapshot): Publication => ({
+    ...publicationOf(task, row, result, snapshot, context),
+    metadata,
   });
+  return commitDeletion(task, row.datasetId, applied, publication, context);
 }
 
 async function publishDryRun(

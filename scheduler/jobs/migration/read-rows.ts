@@ -1,4 +1,5 @@
 import type { Data } from 'apache-arrow';
+import { taken } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   materialise,
@@ -6,7 +7,6 @@ import {
   type RowRef,
 } from '../../../engine/query/results/materialise.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
-import { takeRows } from '../../../engine/store/take-rows.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 
 /**
@@ -26,7 +26,7 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   if (order !== undefined && count >= all * wholeOrderedShare) {
     const { ascending, positions } = unordered(segments, order);
     const data = await readWhole(ascending, columns);
-    return data.map((column) => takeRows(column, positions));
+    return data.map((column) => taken(column, positions));
   }
   const source = openSegments(
     segments.map(({ file, segment: { blockChecksums } }) => ({ path: file, blockChecksums })),

@@ -75,7 +75,8 @@ async function queued(n: number): Promise<number> {
   return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
 }
 
-test.each([
+/** Where an import is killed, and which of the two processes. */
+const points = [
   ['segment.partial', 'worker'],
   ['segment.flushed', 'worker'],
   ['segment.renamed', 'server'],
@@ -84,7 +85,9 @@ test.each([
   ['catalog.before-commit', 'server'],
   ['catalog.after-commit', 'server'],
   ['task.before-done', 'server'],
-] as const)(
+] as const;
+
+test.each(points)(
   'C1: killed at %s, an import that deletes is carried out once',
   async (point, victim) => {
     const taskId = await queued(3);
@@ -100,16 +103,7 @@ test.each([
   },
 );
 
-test.each([
-  ['segment.partial', 'worker'],
-  ['segment.flushed', 'worker'],
-  ['segment.renamed', 'server'],
-  ['log.temp-written', 'server'],
-  ['log.linked', 'server'],
-  ['catalog.before-commit', 'server'],
-  ['catalog.after-commit', 'server'],
-  ['task.before-done', 'server'],
-] as const)(
+test.each(points)(
   'C1: killed at %s, an import that updates records is carried out once',
   async (point, victim) => {
     const wanted = ids.filter((_, i) => i % 5 === 0).slice(0, share);

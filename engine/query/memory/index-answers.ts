@@ -1,0 +1,80 @@
+import { RecentMap } from '../../core/recent-map.js';
+import type { Snapshot } from '../../store/store.js';
+import { bm25Weight } from '../../text/bm25.js';
+import type { FoundTexts } from '../../text/ranked-search.js';
+import { compareRanked, type RankedRow } from '../../text/ranking.js';
+import type { Selected, Selection } from '../plan/executor.js';
+import type { RunOptions } from '../plan/limits.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import { oneFieldQuery, rankedPage, rankOf } from '../text/ranked.js';
+import type { LookUp, TextFrequencies } from '../text/weigh.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { Shards } from './shards.js';
+
+/* What the text indexes of the segments answer, in the threads of the columns. */
+
+/** How often phrases occur in the texts of a field. */
+export async function frequencies(
+  shards: Shards,
+  snapshot: Snapshot,
+  field: FieldRef,
+  phrases: Parameters<LookUp>[1],
+  options: RunOptions,
+): Promise<TextFrequencies | Unsupported> {
+  const { datasetId, version, files } = snapshot;
+  const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
+  const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
+  const earlier = knownFrequencies.get(asking);
+  if (earlier !== undefined) return earlier;
+  const { key, shardOf } = await shards.know(snapshot);
+  const query = { snapshot: key, field, phrases };
+  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
+  const answers = await shards.ask(asked, options);
+  if (isUnsupported(answers)) return answers;
+  const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
+  const sum = (of: (part: TextFrequencies) => number): number =>
+    parts.reduce((total, part) => total + of(part), 0);
+  const whole = {
+    records: sum(({ records }) => records),
+    tokens: sum(({ tokens }) => tokens),
+    found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
+  };
+  knownFrequencies.set(asking, whole);
+  return whole;
+}
+
+/** Frequencies that were looked up lately. Snapshots never change, so they stay valid. */
+const knownFrequencies = new RecentMap<string, TextFrequencies>(1_000);
+
+/** The page of a query for which there is a `oneFieldQuery`, without facets. */
+export async function selectByIndex(
+  shards: Shards,
+  snapshot: Snapshot,
+  selection: Selection,
+  options: RunOptions,
+): Promise<Selected | Unsupported> {
+  const { offset, limit, cursor } = selection;
+  const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
+  const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  if (isUnsupported(known)) return known;
+  const weighed = phrases.map((phrase, i) => ({ ...phrase, weight: bm25Weight(known, known.found[i]!) })); // prettier-ignore
+  const after = cursor?.after ? rankOf(cursor.after) : undefined;
+  const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
+  const { key, shardOf } = await shards.know(snapshot);
+  const search = { snapshot: key, field, query, phrases: weighed, page };
+  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
+  const answers = await shards.ask(asked, options);
+  if (isUnsupported(answers)) return answers;
+  const parts = answers.map((answer) => (answer as { readonly found: FoundTexts }).found);
+  const rows = merged(parts.map((part) => part.rows)).slice(offset, offset + limit);
+  return {
+    ...rankedPage(rows),
+    total: parts.reduce((sum, { total }) => sum + total, 0),
+    facets: null,
+  };
+}
+
+/** The ranked rows of all shards in order. */
+export function merged(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
+  return parts.flat().sort(compareRanked);
+}
