@@ -103,7 +103,8 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
     expect([i, at, shown(await replay(folder, id))]).toEqual([i, at, whole]);
     if ((await store.verify(id)).length > 0) noticed++;
   }
-  expect(noticed).toBeGreaterThan(75); // statistics and indexes, which nothing reads, make up the rest
+  // Statistics and indexes, which nothing reads, make up about half of the file; the limit is seven standard deviations below that.
+  expect(noticed).toBeGreaterThan(40);
   // That of another version, and of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
   expect(shown(await replay(folder, id))).toEqual(whole);
