@@ -1,5 +1,6 @@
 import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
+import { runExpressions } from './expressions.js';
 import { runLog } from './log.js';
 import { runQueries } from './query.js';
 import { runVersions } from './versions.js';
@@ -10,6 +11,7 @@ const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promis
   query: runQueries,
   formats: runFormats('formats'),
   versions: runVersions,
+  expressions: runExpressions,
   log: runLog,
   ...Object.fromEntries(formats.map(({ name }) => [name, runFormats(name)])),
 };

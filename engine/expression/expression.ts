@@ -1,8 +1,9 @@
 import { KnownNames } from '../core/suggestion.js';
-import { fieldsRead } from './compile/record-fields.js';
-import type { FieldsRead } from './compile/record-fields.js';
+import { pathKey, pathsRead } from './compile/record-fields.js';
+import type { MemberPath, PathsRead } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
+import { isRepeatable, usesName } from './compile/repeatable.js';
 import { EvaluationState, NameScope } from './compile/scope.js';
 import type { NameMeaning, NodeCompiler } from './compile/scope.js';
 import { libraryFunctions } from './library/library.js';
@@ -12,8 +13,8 @@ import type { SyntaxNode } from './syntax/tree.js';
 import { ExpressionError } from './values/errors.js';
 import { Budget, defaultLimits, limitExceeded } from './values/limits.js';
 import type { ExpressionLimits } from './values/limits.js';
-import { ActivationFrame } from './values/values.js';
-import type { Code, ExpressionHost, PyDict, PyValue } from './values/values.js';
+import { ActivationFrame, PyDict } from './values/values.js';
+import type { Code, ExpressionHost, PyValue } from './values/values.js';
 
 /** How an expression is compiled. */
 export interface ExpressionOptions {
@@ -36,8 +37,8 @@ export interface UnknownName {
 
 /** A compiled expression. A function of the host may evaluate it again meanwhile. */
 export class Expression {
-  /** The fields of the record that it reads, in the order in which `evaluateFields` wants them, or `all`. */
-  readonly fieldsRead: FieldsRead;
+  /** What it reads of the record, in the order in which `evaluatePaths` wants the values, or `all`. */
+  readonly pathsRead: PathsRead;
   readonly unknownNames: readonly UnknownName[];
   readonly #state: EvaluationState;
   readonly #tree: SyntaxNode;
@@ -58,14 +59,29 @@ export class Expression {
     const clock = options.clock ?? (() => performance.now());
     const state = new EvaluationState(new Budget(limits, clock), variables.length);
     this.#state = state;
-    this.fieldsRead = fieldsRead(tree);
-    const compiler = new TreeCompiler(state, variables, options.hasRecord ?? true, this.fieldsRead);
+    this.pathsRead = pathsRead(tree);
+    const compiler = new TreeCompiler(state, variables, options.hasRecord ?? true, this.pathsRead);
     const scope = new NameScope();
     this.#code = compiler.compile(tree, scope);
     this.#frameSize = scope.layout.size;
     this.#frame = this.#frameSize === 0 ? new ActivationFrame([], undefined) : undefined;
     this.#cost = costOf(tree);
     this.unknownNames = compiler.unknownNames();
+  }
+
+  /** The fields of the record that it reads, or `all`. */
+  get fieldsRead(): ReadonlySet<string> | 'all' {
+    return this.pathsRead === 'all' ? 'all' : new Set(this.pathsRead.map(([name]) => name!));
+  }
+
+  /** Whether it gives the same result for the same values of what it reads, and changes none of them. */
+  get isRepeatable(): boolean {
+    return isRepeatable(this.#tree);
+  }
+
+  /** Whether a name occurs in it. */
+  usesName(name: string): boolean {
+    return usesName(this.#tree, name);
   }
 
   /** Evaluates the expression for a record; `variables` in the order of the options. Throws an `ExpressionError`. */
@@ -76,22 +92,26 @@ export class Expression {
   ): PyValue {
     if (this.#isRunning) return this.#copy().evaluate(record, variables, host);
     const { fields } = this.#state;
-    if (this.fieldsRead !== 'all')
-      for (let i = 0; i < this.fieldsRead.length; i++)
-        fields[i] = record?.map.get(this.fieldsRead[i]!);
-    return this.#run(record, variables, host);
+    if (this.pathsRead !== 'all')
+      for (let i = 0; i < this.pathsRead.length; i++)
+        fields[i] = memberAt(record, this.pathsRead[i]!);
+    return this.#run(record, (name) => record?.map.get(name), variables, host);
   }
 
-  /** Evaluates the expression for the values of the fields that it reads; undefined is a field that the record lacks. */
-  evaluateFields(
+  /**
+   * Evaluates the expression for the values at the paths that it reads; undefined is a value that the record lacks, or that is not at hand.
+   * `lookUp` gives a whole field then.
+   */
+  evaluatePaths(
     values: readonly (PyValue | undefined)[],
+    lookUp: (name: string) => PyValue | undefined,
     variables: readonly (PyValue | undefined)[] = [],
     host: ExpressionHost = {},
   ): PyValue {
-    if (this.#isRunning) return this.#copy().evaluateFields(values, variables, host);
+    if (this.#isRunning) return this.#copy().evaluatePaths(values, lookUp, variables, host);
     const { fields } = this.#state;
     for (let i = 0; i < values.length; i++) fields[i] = values[i];
-    return this.#run(undefined, variables, host);
+    return this.#run(undefined, lookUp, variables, host);
   }
 
   /** What the evaluation in progress may still use; results that are iterators are drained with it. */
@@ -101,11 +121,13 @@ export class Expression {
 
   #run(
     record: PyDict | undefined,
+    lookUp: (name: string) => PyValue | undefined,
     variables: readonly (PyValue | undefined)[],
     host: ExpressionHost,
   ): PyValue {
     const state = this.#state;
     state.record = record;
+    state.lookUp = lookUp;
     state.host = host;
     for (let i = 0; i < state.variables.length; i++) state.variables[i] = variables[i];
     state.budget.start(this.#cost);
@@ -132,6 +154,18 @@ export class Expression {
   }
 }
 
+/** The value at a path; undefined if a step is missing, or is no object. */
+export function memberAt(
+  value: PyValue | undefined,
+  path: MemberPath,
+  from = 0,
+): PyValue | undefined {
+  let at = value;
+  for (let i = from; i < path.length; i++)
+    at = at instanceof PyDict ? at.map.get(path[i]!) : undefined;
+  return at;
+}
+
 /** Compiles the text of an expression. Throws syntax errors and the errors of limits. */
 export function compileExpression(text: string, options: ExpressionOptions = {}): Expression {
   try {
@@ -152,19 +186,22 @@ class TreeCompiler implements NodeCompiler {
   readonly state: EvaluationState;
   readonly #variables: readonly string[];
   readonly #hasRecord: boolean;
-  readonly #fields: FieldsRead;
+  readonly #paths: ReadonlyMap<string, number>;
+  readonly readsPaths: boolean;
   readonly #unknown: { name: string; line: number; column: number }[] = [];
 
   constructor(
     state: EvaluationState,
     variables: readonly string[],
     hasRecord: boolean,
-    fields: FieldsRead,
+    paths: PathsRead,
   ) {
     this.state = state;
     this.#variables = variables;
     this.#hasRecord = hasRecord;
-    this.#fields = hasRecord ? fields : 'all';
+    this.readsPaths = hasRecord && paths !== 'all';
+    const known = hasRecord && paths !== 'all' ? paths : [];
+    this.#paths = new Map(known.map((path, i) => [pathKey(path), i]));
   }
 
   compile(node: SyntaxNode, scope: NameScope): Code {
@@ -183,9 +220,8 @@ class TreeCompiler implements NodeCompiler {
     return value === undefined ? { kind: 'unknown' } : { kind: 'builtin', value };
   }
 
-  fieldIndex(name: string): number | undefined {
-    const index = this.#fields === 'all' ? -1 : this.#fields.indexOf(name);
-    return index < 0 ? undefined : index;
+  pathIndex(path: MemberPath): number | undefined {
+    return this.#paths.get(pathKey(path));
   }
 
   unknownNames(): UnknownName[] {

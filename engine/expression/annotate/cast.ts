@@ -90,6 +90,7 @@ function invalidValue(runtime: Runtime, value: PyValue, type: CastType): Express
 }
 
 function castInteger(runtime: Runtime, value: PyValue, type: CastType, bits: bigint): PyValue {
+  if (typeof value === 'number' && (bits > 32n || value === (value | 0))) return value;
   if (value === '' || (value instanceof Float && Number.isNaN(value.value))) return null;
   const int = asInt(value) ?? integerOf(runtime, value);
   if (int === undefined) throw invalidValue(runtime, value, type);

@@ -6,21 +6,40 @@ import { methodOfType } from '../methods/tables.js';
 import { attributeError } from '../values/errors.js';
 import { codePointLength, isPlain } from '../values/code-points.js';
 import { PyDict, PyList } from '../values/values.js';
-import type { Code } from '../values/values.js';
+import type { Code, PyValue } from '../values/values.js';
 import { valueAt } from '../library/paths.js';
-import { pathField } from './record-fields.js';
+import { getPath, pathOf } from './record-fields.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
-/** The index of the field that a node reads of the record, and its name; undefined for other nodes. */
-function recordField(
+/** The index in `state.fields` of the value that a node reads of the record; undefined for other nodes. */
+function slotOf(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): number | undefined {
+  const path = pathOf(node);
+  if (path === undefined || compiler.meaning('record', scope).kind !== 'record') return undefined;
+  return compiler.pathIndex(path);
+}
+
+/** Reads a field of the record where the record itself is not at hand; undefined if `object` is not the record, or the record is. */
+function fieldReader(
   compiler: NodeCompiler,
-  object: SyntaxNode,
+  object: SyntaxNode | undefined,
   name: string,
   scope: NameScope,
-): number | undefined {
-  if (object.kind !== 'name') return undefined;
-  if (compiler.meaning(object.name, scope).kind !== 'record') return undefined;
-  return compiler.fieldIndex(name);
+): (() => PyValue | undefined) | undefined {
+  if (object?.kind !== 'name' || compiler.meaning(object.name, scope).kind !== 'record')
+    return undefined;
+  if (!compiler.readsPaths) return undefined;
+  const { state } = compiler;
+  const index = compiler.pathIndex([name]);
+  if (index === undefined) return () => state.lookUp(name);
+  const { fields } = state;
+  return () => fields[index];
+}
+
+/** Code that reads a value of the record from its slot; what is not there is left to the general way, which knows the error. */
+function slotOr(compiler: NodeCompiler, index: number | undefined, general: Code): Code {
+  if (index === undefined) return general;
+  const { fields } = compiler.state;
+  return (frame) => fields[index] ?? (fields[index] === null ? null : general(frame));
 }
 
 /** Compiles `object.name`. */
@@ -29,24 +48,29 @@ export function compileAttribute(
   node: SyntaxNode & { readonly kind: 'attribute' },
   scope: NameScope,
 ): Code {
-  const { name } = node;
+  return slotOr(compiler, slotOf(compiler, node, scope), generalAttribute(compiler, node, scope));
+}
+
+function generalAttribute(
+  compiler: NodeCompiler,
+  { object: objectNode, name }: SyntaxNode & { readonly kind: 'attribute' },
+  scope: NameScope,
+): Code {
   const isMethod = methodOfType('dict', name) !== undefined;
-  const index = isMethod ? undefined : recordField(compiler, node.object, name, scope);
-  if (index !== undefined) {
-    const { fields } = compiler.state;
+  const field = isMethod ? undefined : fieldReader(compiler, objectNode, name, scope);
+  if (field !== undefined)
     return () => {
-      const value = fields[index];
+      const value = field();
       if (value === undefined) throw attributeError(`record has no field '${name}'`);
       return value;
     };
-  }
-  const object = compiler.compile(node.object, scope);
+  const object = compiler.compile(objectNode, scope);
   return (frame) => {
     const value = object(frame);
     if (value instanceof PyDict && !isMethod) {
-      const field = value.map.get(name);
-      if (field === undefined) throw noField(value, name);
-      return field;
+      const member = value.map.get(name);
+      if (member === undefined) throw noField(value, name);
+      return member;
     }
     return getAttribute(value, name);
   };
@@ -58,19 +82,23 @@ export function compileSubscript(
   node: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
 ): Code {
+  return slotOr(compiler, slotOf(compiler, node, scope), generalSubscript(compiler, node, scope));
+}
+
+function generalSubscript(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'subscript' },
+  scope: NameScope,
+): Code {
   const { state } = compiler;
   const key = node.index.kind === 'constant' ? node.index.value : undefined;
-  if (typeof key === 'string') {
-    const index = recordField(compiler, node.object, key, scope);
-    if (index !== undefined) {
-      const { fields } = state;
-      return () => {
-        const value = fields[index];
-        if (value === undefined) throw keyError(state, key);
-        return value;
-      };
-    }
-  }
+  const field = typeof key === 'string' && fieldReader(compiler, node.object, key, scope);
+  if (typeof key === 'string' && field)
+    return () => {
+      const value = field();
+      if (value === undefined) throw keyError(state, key);
+      return value;
+    };
   const object = compiler.compile(node.object, scope);
   if (typeof key === 'string' && key.charCodeAt(0) !== 0)
     return (frame) => {
@@ -130,31 +158,52 @@ function compileConstantSlice(
   };
 }
 
-/** Compiles `get(record, 'a.b', default)` where only the fields of the record are at hand; undefined for other calls. */
+/** Compiles `get(record, 'a.b', default)` where the record itself is not at hand; undefined for other calls. */
 export function compilePath(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
   scope: NameScope,
 ): Code | undefined {
-  const name = pathField(node);
+  const names = getPath(node);
   const [record, path, missing] = node.args.map(({ value }) => value);
-  if (name === undefined || record === undefined || path?.kind !== 'constant') return undefined;
-  const index = recordField(compiler, record, name, scope);
-  if (index === undefined || node.args.length > 3) return undefined;
+  if (names === undefined || path?.kind !== 'constant' || node.args.length > 3) return undefined;
+  const field = fieldReader(compiler, record, names[0]!, scope);
+  if (field === undefined) return undefined;
   const { state } = compiler;
   const { fields } = state;
   const none: Code = () => null;
   const fallback = missing ? compiler.compile(missing, scope) : none;
-  const rest = String(path.value).slice(name.length + 1);
-  if (rest === '')
-    return (frame) => {
-      const value = fields[index];
-      return value === undefined ? fallback(frame) : value;
-    };
+  const index = compiler.pathIndex(names);
+  const stepsAfter = (count: number): ((value: PyValue) => PyValue | undefined) => {
+    const rest = String(path.value).slice(names.slice(0, count).join('.').length);
+    const steps = rest.startsWith('.') ? rest.slice(1) : rest;
+    return rest === '' ? (value) => value : (value) => valueAt(state, value, steps);
+  };
+  const fromField = stepsAfter(1);
+  const fromMember = stepsAfter(names.length);
   return (frame) => {
     const otherwise = fallback(frame);
-    const value = fields[index];
-    const found = value === undefined ? undefined : valueAt(state, value, rest);
+    const member = index === undefined ? undefined : fields[index];
+    if (member !== undefined) {
+      const found = fromMember(member);
+      return found === undefined ? otherwise : found;
+    }
+    const value = field();
+    const found = value === undefined ? undefined : fromField(value);
     return found === undefined ? otherwise : found;
   };
+}
+
+/** Compiles `record.a.get('b', default)` where the member is at hand; `general` is the call. */
+export function compileGet(
+  compiler: NodeCompiler,
+  node: SyntaxNode & { readonly kind: 'call' },
+  scope: NameScope,
+  general: Code,
+): Code {
+  const index = slotOf(compiler, node, scope);
+  const isOfRecord = pathOf(node)?.length === 1;
+  const otherwise = node.args[1]?.value;
+  const missing = otherwise?.kind === 'constant' ? otherwise.value : null;
+  return slotOr(compiler, index, isOfRecord ? () => missing : general);
 }

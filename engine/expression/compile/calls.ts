@@ -1,4 +1,4 @@
-import { compilePath } from './access.js';
+import { compileGet, compilePath } from './access.js';
 import { getAttribute } from '../operators/attributes.js';
 import { methodOfType } from '../methods/tables.js';
 import type { Argument, SyntaxNode } from '../syntax/tree.js';
@@ -28,7 +28,10 @@ export function compileCall(
   scope: NameScope,
 ): Code {
   const { callee, args } = node;
-  if (callee.kind === 'attribute') return compileMethodCall(compiler, callee, args, scope);
+  if (callee.kind === 'attribute') {
+    const general = compileMethodCall(compiler, callee, args, scope);
+    return compileGet(compiler, node, scope, general);
+  }
   if (callee.kind === 'name') {
     const meaning = compiler.meaning(callee.name, scope);
     if (meaning.kind === 'builtin') {

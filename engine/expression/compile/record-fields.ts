@@ -2,46 +2,90 @@ import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import { methodOfType } from '../methods/tables.js';
 
-/** The fields of the record that an expression reads: their names, or `all` if it uses the record in another way. */
-export type FieldsRead = readonly string[] | 'all';
+/** The names that lead from the record to a value: a field, then members of objects. */
+export type MemberPath = readonly string[];
+
+/** What an expression reads of the record: paths none of which begins with another one, or `all` if it uses the record in another way. */
+export type PathsRead = readonly MemberPath[] | 'all';
 
 /**
- * Finds the top-level fields of the record that an expression reads: `record.x`, `record['x']` and `get(record, 'x.y')`. A comprehension
- * or lambda may use the name `record` for something else; that counts as a use of the whole record.
+ * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. A
+ * comprehension or lambda may use the name `record` for something else; the field is read for nothing then.
  */
-export function fieldsRead(root: SyntaxNode): FieldsRead {
-  const names = new Set<string>();
+export function pathsRead(root: SyntaxNode): PathsRead {
+  const paths = new Map<string, MemberPath>();
   const open: SyntaxNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (node.kind === 'name' && node.name === 'record') return 'all';
-    const name = fieldOf(node);
-    if (name !== undefined) {
-      names.add(name);
+    const path = pathOf(node);
+    if (path !== undefined) {
+      paths.set(pathKey(path), path);
       if (node.kind === 'call') for (const { value } of node.args.slice(1)) open.push(value);
-      continue;
-    }
-    for (const child of childrenOf(node)) open.push(child);
+    } else if (node.kind === 'call' && node.callee.kind === 'attribute') {
+      // A method is no member of the value that it is called on.
+      open.push(node.callee.object, ...node.args.map(({ value }) => value));
+    } else for (const child of childrenOf(node)) open.push(child);
   }
-  return Array.from(names);
+  const isWhole = (path: MemberPath): boolean => paths.has(pathKey(path));
+  return Array.from(paths.values()).filter(
+    (path) => !path.some((_, i) => i > 0 && isWhole(path.slice(0, i))),
+  );
+}
+
+/** A text that only this path has. */
+export function pathKey(path: MemberPath): string {
+  return path.join('\0');
+}
+
+/** The path that a node reads, which may end with a call of `get`; undefined for other nodes. */
+export function pathOf(node: SyntaxNode): MemberPath | undefined {
+  return node.kind === 'call' ? (getPath(node) ?? methodPath(node)) : chainPath(node);
+}
+
+/** The path of attributes and constant keys. */
+function chainPath(node: SyntaxNode): MemberPath | undefined {
+  const names: string[] = [];
+  let at = node;
+  for (; at.kind === 'attribute' || at.kind === 'subscript'; at = at.object) {
+    const name = at.kind === 'attribute' ? attributeName(at) : textOf(at.index);
+    if (name === undefined) return undefined;
+    names.push(name);
+  }
+  return isRecord(at) && names.length > 0 ? names.toReversed() : undefined;
+}
+
+function attributeName({ name }: SyntaxNode & { readonly kind: 'attribute' }): string | undefined {
+  return methodOfType('dict', name) === undefined ? name : undefined;
+}
+
+/** A constant text; those with a zero byte are left to the general way. */
+function textOf(node: SyntaxNode | undefined): string | undefined {
+  const value = node?.kind === 'constant' ? node.value : undefined;
+  return typeof value === 'string' && !value.includes('\0') ? value : undefined;
 }
 
 function isRecord(node: SyntaxNode | undefined): boolean {
   return node?.kind === 'name' && node.name === 'record';
 }
 
-/** The field that a node reads of the record. */
-function fieldOf(node: SyntaxNode): string | undefined {
-  if (node.kind === 'attribute' && isRecord(node.object))
-    return methodOfType('dict', node.name) === undefined ? node.name : undefined;
-  if (node.kind === 'subscript' && isRecord(node.object))
-    return node.index.kind === 'constant' && typeof node.index.value === 'string'
-      ? node.index.value
-      : undefined;
-  return pathField(node);
+/** The path of `record.a.get('b')`, whose default value, if there is one, is a constant. */
+function methodPath({
+  callee,
+  args,
+}: SyntaxNode & { readonly kind: 'call' }): MemberPath | undefined {
+  if (callee.kind !== 'attribute' || callee.name !== 'get') return undefined;
+  const [key, otherwise] = args;
+  const name = key?.kind === 'positional' ? textOf(key.value) : undefined;
+  const isPlain =
+    otherwise === undefined ||
+    (otherwise.kind === 'positional' && otherwise.value.kind === 'constant' && args.length === 2);
+  if (name === undefined || !isPlain) return undefined;
+  const object = isRecord(callee.object) ? [] : chainPath(callee.object);
+  return object && [...object, name];
 }
 
-/** The first key of `get(record, 'a.b')`. */
-export function pathField(node: SyntaxNode): string | undefined {
+/** The first keys of `get(record, 'a.b')`, as far as they are names. */
+export function getPath(node: SyntaxNode): MemberPath | undefined {
   if (node.kind !== 'call' || node.callee.kind !== 'name' || node.callee.name !== 'get')
     return undefined;
   const [object, path] = node.args;
@@ -49,11 +93,11 @@ export function pathField(node: SyntaxNode): string | undefined {
     object?.kind === 'positional' &&
     isRecord(object.value) &&
     path?.kind === 'positional' &&
-    path.value.kind === 'constant' &&
     node.args.every(({ kind }) => kind === 'positional');
-  if (!isPath || path.value.kind !== 'constant') return undefined;
-  const { value } = path.value;
-  return typeof value === 'string' && /^[A-Za-z_]\w*(\.|$)/.test(value)
-    ? value.slice(0, value.indexOf('.') < 0 ? undefined : value.indexOf('.'))
-    : undefined;
+  const text = isPath ? textOf(path.value) : undefined;
+  if (text === undefined) return undefined;
+  const names = /^(?:[A-Za-z_]\w*(?:\.(?=[A-Za-z_]\w*(?:[.[]|$))|(?=[.[]|$)))+/
+    .exec(text)?.[0]
+    .split('.');
+  return names;
 }

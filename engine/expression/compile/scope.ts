@@ -1,5 +1,6 @@
 import type { Budget } from '../values/limits.js';
 import type { Code, ExpressionHost, Native, PyDict, PyType, PyValue } from '../values/values.js';
+import type { MemberPath } from './record-fields.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 
 /** The state of a compiled expression while it runs. */
@@ -8,8 +9,10 @@ export class EvaluationState {
   host: ExpressionHost = {};
   /** The values of the declared variables; undefined where the caller gives none. */
   readonly variables: (PyValue | undefined)[];
-  /** The fields of the record that the expression reads, if it reads only fields. */
+  /** The values at the paths that the expression reads, if it reads only paths; undefined where there is none, or it is not at hand. */
   readonly fields: (PyValue | undefined)[] = [];
+  /** Gives a whole field of the record, where a path leads to nothing. */
+  lookUp: (name: string) => PyValue | undefined = () => undefined;
   record: PyDict | undefined;
 
   constructor(budget: Budget, variables: number) {
@@ -76,6 +79,8 @@ export interface NodeCompiler {
   readonly state: EvaluationState;
   compile(node: SyntaxNode, scope: NameScope): Code;
   meaning(name: string, scope: NameScope): NameMeaning;
-  /** The index in `state.fields` of a field of the record, or undefined if the whole record is needed. */
-  fieldIndex(name: string): number | undefined;
+  /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
+  readonly readsPaths: boolean;
+  /** The index of a path in `state.fields`; undefined if it is not among those that the expression reads. */
+  pathIndex(path: MemberPath): number | undefined;
 }

@@ -170,7 +170,15 @@ test('the input is not changed', () => {
 
 test.each([
   ["record.a + record['b']", ['a', 'b']],
-  ["get(record, 'c.d', 0)", ['c']],
+  ["get(record, 'c.d', 0)", ['c.d']],
+  ["get(record, 'c[1].d.0')", ['c']],
+  ["get(record, 'c.d.0.e')", ['c.d']],
+  ["record.c.d + record['c']['e']['f']", ['c.d', 'c.e.f']],
+  ['record.c.d + len(record.c)', ['c']],
+  ["record.c.get('d') or record.get('e', 1)", ['c.d', 'e']],
+  ["record.c.get('d', record.e)", ['c', 'e']],
+  ['record.c.d.upper()', ['c.d']],
+  ['[record.c.d for record in record.rs]', ['c.d', 'rs']],
   ["[x for x in record.xs if x > get(record, 'n')]", ['n', 'xs']],
   ['get(record, record.k)', 'all'],
   ['record.items()', 'all'],
@@ -178,23 +186,46 @@ test.each([
   ['record[record.k]', 'all'],
   ['1', []],
 ])('%s reads %j', (text, expected) => {
-  const { fieldsRead } = compileExpression(text);
-  expect(fieldsRead === 'all' ? 'all' : [...fieldsRead].sort()).toEqual(expected);
+  const { pathsRead } = compileExpression(text);
+  const paths = pathsRead === 'all' ? 'all' : pathsRead.map((path) => path.join('.')).sort();
+  expect(paths).toEqual(expected);
 });
 
-test('an expression is evaluated from the fields that it reads', () => {
+test('an expression is evaluated from the values at the paths that it reads', () => {
   const expression = compileExpression("record.a * 2 + get(record, 'b.0', 5)");
-  expect(expression.fieldsRead).toEqual(expect.arrayContaining(['a', 'b']));
-  const at = (name: string) => expression.fieldsRead.indexOf(name);
-  const values = (a: number, b: undefined | ReturnType<typeof valueOfJson>) => {
-    const row: (number | ReturnType<typeof valueOfJson> | undefined)[] = [];
-    row[at('a')] = a;
-    row[at('b')] = b;
-    return row;
-  };
-  expect(expression.evaluateFields(values(1, undefined))).toBe(7);
-  expect(expression.evaluateFields(values(1, valueOfJson('[3]')))).toBe(5);
+  expect(expression.pathsRead).toEqual([['b'], ['a']]);
+  expect(expression.evaluatePaths([undefined, 1], () => undefined)).toBe(7);
+  expect(expression.evaluatePaths([valueOfJson('[3]'), 1], () => undefined)).toBe(5);
 });
+
+test('a value that is not at hand is looked up with its whole field', () => {
+  const whole = recordOf('{"o": {"a": 1, "n": null}, "s": "text", "z": null}');
+  const found = (text: string) => {
+    const expression = compileExpression(text);
+    const looked = attempt(() => expression.evaluatePaths([undefined], (name) => whole.map.get(name))); // prettier-ignore
+    expect(looked).toEqual(attempt(() => expression.evaluate(whole)));
+    return looked;
+  };
+  expect(found('record.o.a')).toBe(1);
+  expect(found('record.o.n')).toBe(null);
+  expect(found("record.o.get('x', 3)")).toBe(3);
+  expect(found("get(record, 'o.x.y', 4)")).toBe(4);
+  expect(found('record.o.x')).toBe("'dict' object has no attribute 'x'");
+  expect(found("record.o['x']")).toBe("'x'");
+  expect(found('record.s.a')).toBe("'str' object has no attribute 'a'");
+  expect(found('record.z.a')).toBe("'NoneType' object has no attribute 'a'");
+  expect(found("record.z.get('a')")).toBe("'NoneType' object has no attribute 'get'");
+  expect(found('record.q.a')).toBe("record has no field 'q'");
+});
+
+/** The result, or the message of the error. */
+function attempt(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 test('unknown names are reported with the name that was likely meant', () => {
   expect(compileExpression("recrod.a + lenn('a') + x").unknownNames).toMatchObject([

@@ -41,10 +41,23 @@ export class ValueAppender {
   }
 
   #text(out: ValueColumn, text: string): void {
+    if (text.length <= 48 && this.#shortAscii(out, text)) return;
     // A code unit takes three bytes at most.
     if (this.#bytes.length < text.length * 3) this.#bytes = Buffer.alloc(text.length * 3);
     const { written } = encoder.encodeInto(text, this.#bytes);
     out.addString(this.#bytes, 0, written);
+  }
+
+  /** Most texts are short and of ASCII: copying their characters is faster than a call of the encoder. */
+  #shortAscii(out: ValueColumn, text: string): boolean {
+    const bytes = this.#bytes;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return false;
+      bytes[i] = code;
+    }
+    out.addString(bytes, 0, text.length);
+    return true;
   }
 
   #list(out: ValueColumn, { items }: PyList): void {

@@ -23,8 +23,9 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { ValueAppender } from './append-value.js';
-import { valueReader, type ReadField } from './column-values.js';
 import { compiledExpressions, expressionData, type FieldExpressions } from './field-expressions.js';
+import { RecordSlots, type SlotMember } from './record-slots.js';
+import { ResultMemo } from './result-memo.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
@@ -80,8 +81,11 @@ interface ComputationStep {
   readonly compiled: CompiledField;
   readonly name: string;
   readonly slot: number;
-  /** The places of the fields that the expression reads; null if it may read any. */
-  readonly reads: readonly number[] | null;
+  /** What the expression reads; null if it may read any field. */
+  readonly reads: readonly SlotMember[] | null;
+  readonly memo: ResultMemo | null;
+  /** Another expression may read the result. */
+  readonly isRead: boolean;
   readonly arguments: (PyValue | undefined)[];
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
@@ -93,12 +97,7 @@ class Computation {
   readonly #context: RecordContext;
   readonly #appender: ValueAppender;
   readonly #columns: ValueColumn[] = [];
-  readonly #names: string[] = [];
-  readonly #slots = new Map<string, number>();
-  /** How the value of each slot is read from the chunk, or its value in all records. */
-  readonly #readers: (ReadField | null | undefined)[] = [];
-  readonly #whole: ReadonlyMap<string, Column>;
-  readonly #declared: ReadonlySet<string>;
+  readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
   readonly #errors = new Map<number, Map<string, string>>();
   /** The time of the chunk is over. */
@@ -109,8 +108,9 @@ class Computation {
   constructor(input: ComputationInput) {
     this.#input = input;
     const { expressions, inputs, isLenient } = input;
-    this.#whole = new Map(inputs.map((column) => [column.name, column]));
-    this.#declared = new Set([...expressions.declared, ...this.#whole.keys()]);
+    const whole = new Map(inputs.map((column) => [column.name, column]));
+    const declared = new Set([...expressions.declared, ...whole.keys()]);
+    this.#slots = new RecordSlots(input.batch, whole, declared);
     this.#context = new RecordContext({
       isDisabled: isLenient,
       reject: (_line, _code, _field, message) => void (this.#misfit ??= message),
@@ -151,93 +151,66 @@ class Computation {
     const compiled = compiledExpressions(this.#input.expressions);
     for (const { name, is_transient: isTransient } of this.#input.expressions.fields)
       if (isTransient !== true) columnOf(String(name));
-    if (compiled.some(({ expression }) => expression?.fieldsRead === 'all')) this.#useAll();
-    return compiled.map((one) => {
-      const { field, expression } = one;
-      const read = expression?.fieldsRead ?? [];
+    const slots = this.#slots;
+    const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
+    const paths = reads.flatMap((one) => (one === 'all' ? [] : one));
+    const readsAll = reads.includes('all');
+    if (readsAll) slots.all();
+    for (const { field } of compiled) slots.field(field.name);
+    for (const path of paths) if (path.length === 1) slots.field(path[0]!);
+    return compiled.map((one, i) => {
+      const { name, isTransient } = one.field;
+      const read = reads[i]!;
+      const members = read === 'all' ? null : read.map((path) => slots.member(path));
       return {
         compiled: one,
-        name: field.name,
-        slot: this.#slot(field.name),
-        reads: read === 'all' ? null : read.map((name) => this.#slot(name)),
+        name,
+        slot: slots.field(name),
+        reads: members,
+        memo: this.#memo(one, members),
+        isRead: readsAll || paths.some((path) => path[0] === name),
         arguments: [],
-        column: field.isTransient ? null : columnOf(field.name),
+        column: isTransient ? null : columnOf(name),
       };
     });
   }
 
-  /** Gives every field of the input a place, in the order of the record. */
-  #useAll(): void {
-    for (const { name } of this.#input.batch.columns) this.#slot(name);
-    for (const name of this.#declared) this.#slot(name);
-  }
-
-  #slot(name: string): number {
-    const known = this.#slots.get(name);
-    if (known !== undefined) return known;
-    const slot = this.#names.push(name) - 1;
-    this.#slots.set(name, slot);
-    const { columns, data } = this.#input.batch;
-    const at = columns.findIndex((column) => column.name === name);
-    this.#readers.push(
-      at >= 0
-        ? valueReader(columns[at]!, data.data.children[at]!, this.#whole.get(name))
-        : this.#declared.has(name)
-          ? null
-          : undefined,
-    );
-    return slot;
+  /** The memo of an expression that depends on few values alone, and changes none of them. */
+  #memo(
+    { field, expression }: CompiledField,
+    reads: readonly SlotMember[] | null,
+  ): ResultMemo | null {
+    if (expression === undefined || reads === null || !expression.isRepeatable) return null;
+    if (reads.some(({ rest }) => rest.length > 0)) return null;
+    const own = expression.usesName('value') ? [this.#slots.field(field.name)] : [];
+    const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
+    return inputs.size === 0 || inputs.size > 3 ? null : new ResultMemo(this.#slots, [...inputs]);
   }
 
   #evaluate(steps: readonly ComputationStep[]): void {
     const { rows } = this.#input.batch;
-    const values: (PyValue | undefined)[] = [];
     const { timeoutMs = chunkTimeoutMs } = this.#input;
     const end = performance.now() + timeoutMs;
     const readsAll = steps.some(({ reads }) => reads === null);
     for (let row = 0; row < rows; row++) {
+      this.#slots.go(row);
       this.#context.line = this.#input.lineOf(row);
       this.#context.record++;
       this.#isLate ||= performance.now() > end;
-      for (let i = 0; i < this.#readers.length; i++) {
-        const read = this.#readers[i];
-        values[i] = typeof read === 'function' ? read(row) : read;
-      }
-      const record = readsAll ? this.#record(values) : undefined;
+      const record = readsAll ? this.#slots.record() : undefined;
       for (const step of steps) {
-        const result = this.#result(step, values, record, row);
-        values[step.slot] = result;
+        const result = this.#result(step, record, row);
+        this.#slots.set(step.slot, result);
         if (record !== undefined) setItem(record, step.name, result);
       }
     }
   }
 
-  #record(values: readonly (PyValue | undefined)[]): PyDict {
-    const record = new PyDict();
-    record.isRecord = true;
-    for (const [i, value] of values.entries())
-      if (value !== undefined) setItem(record, this.#names[i]!, value);
-    return record;
-  }
-
   /** Computes and stores the value of a field; None after an error. */
-  #result(
-    step: ComputationStep,
-    values: readonly (PyValue | undefined)[],
-    record: PyDict | undefined,
-    row: number,
-  ): PyValue {
-    const { compiled, column, name } = step;
-    let result: PyValue = null;
-    try {
-      const value = this.#value(step, values, record);
-      const runtime = compiled.expression?.runtime ?? castRuntime;
-      result = castResult(runtime, value, compiled.field.dataType, compiled.field.isList);
-    } catch (error) {
-      const known = asExpressionError(error);
-      if (!(known instanceof ExpressionError)) throw error;
-      this.#note(row, name, known.message);
-    }
+  #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
+    const { column, name, memo } = step;
+    const known = memo?.find();
+    const result = known === undefined ? this.#computed(step, record, row) : known;
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
@@ -247,9 +220,26 @@ class Computation {
     return null;
   }
 
+  #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
+    const { compiled, name, memo, isRead } = step;
+    try {
+      const value = this.#value(step, record);
+      const runtime = compiled.expression?.runtime ?? castRuntime;
+      const { dataType, isList } = compiled.field;
+      const result = castResult(runtime, value, dataType, isList);
+      // An expression that reads a list or an object may change it.
+      if (!isRead || typeof result !== 'object') memo?.keep(result);
+      return result;
+    } catch (error) {
+      const known = asExpressionError(error);
+      if (!(known instanceof ExpressionError)) throw error;
+      this.#note(row, name, known.message);
+      return null;
+    }
+  }
+
   #value(
     { compiled, slot, reads, arguments: given }: ComputationStep,
-    values: readonly (PyValue | undefined)[],
     record: PyDict | undefined,
   ): PyValue {
     const { expression, constant } = compiled;
@@ -259,10 +249,11 @@ class Computation {
       castRuntime.budget.start(0);
       return constant ?? null;
     }
-    this.#variables[0] = values[slot] ?? null;
+    const slots = this.#slots;
+    this.#variables[0] = slots.value(slot) ?? null;
     if (reads === null) return expression.evaluate(record, this.#variables, host);
-    for (let i = 0; i < reads.length; i++) given[i] = values[reads[i]!];
-    return expression.evaluateFields(given, this.#variables, host);
+    for (let i = 0; i < reads.length; i++) given[i] = slots.memberValue(reads[i]!);
+    return expression.evaluatePaths(given, slots.lookUp, this.#variables, host);
   }
 
   #note(row: number, name: string, message: string): void {
@@ -277,11 +268,12 @@ class Computation {
   #addErrors(columnOf: () => ValueColumn | null): void {
     const column = this.#errors.size === 0 ? null : columnOf();
     if (column === null) return;
-    const own = this.#readers[this.#slot(errorsField)];
+    const own = this.#slots.field(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
       const errors = this.#errors.get(row);
-      const value = errors ? dictOf(errors) : typeof own === 'function' ? own(row) : null;
-      if (value === null) continue;
+      this.#slots.go(row);
+      const value = errors ? dictOf(errors) : this.#slots.value(own);
+      if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
     }

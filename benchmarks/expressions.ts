@@ -1,0 +1,213 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { BatchBuilder, type Batch } from '../engine/ingest/batch.js';
+import { FindingCollector } from '../engine/ingest/findings.js';
+import { readerNamed } from '../readers/index.js';
+import { startStateOf } from '../readers/source/chunks.js';
+import { loadChunk } from '../readers/source/load-chunk.js';
+import { openSource } from '../readers/source/open.js';
+import { computeFields } from '../scheduler/jobs/import/expressions/compute-fields.js';
+import { cache, generated } from './generate.js';
+import { type BenchServer, startServer } from './server.js';
+import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+
+/** Fields with the kinds of work that expressions do, and the same in Python for records as dicts. */
+const fields = [
+  {
+    name: 'bin',
+    data_type: 'long',
+    expression: 'record.genomic_coordinates.start // 16384 + 4681',
+    python: "record['genomic_coordinates']['start'] // 16384 + 4681",
+  },
+  {
+    name: 'variation',
+    data_type: 'string',
+    expression: "' / '.join((record.info.CLNVC or '').split('_'))",
+    python: "' / '.join((record['info'].get('CLNVC') or '').split('_'))",
+  },
+  {
+    name: 'change',
+    data_type: 'string',
+    expression:
+      "'SNV' if len(record.reference_allele) == len(record.allele or '') == 1 else 'insertion' if len(record.allele or '') > len(record.reference_allele) else 'deletion'",
+    python:
+      "'SNV' if len(record['reference_allele']) == len(record['allele'] or '') == 1 else 'insertion' if len(record['allele'] or '') > len(record['reference_allele']) else 'deletion'",
+  },
+  {
+    name: 'consequences',
+    data_type: 'string',
+    is_list: true,
+    expression: "[c.split('|')[1] for c in record.info.MC or [] if '|' in c]",
+    python: "[c.split('|')[1] for c in record['info'].get('MC') or [] if '|' in c]",
+  },
+  {
+    name: 'gene_symbol',
+    data_type: 'string',
+    expression: "record.info.get('GENEINFO', '')",
+    python: "record['info'].get('GENEINFO', '')",
+  },
+] as const;
+
+const targetFields = fields.map((field) => ({ ...field, python: undefined }));
+const bundled = 'examples/clinvar_grch38_2026_69k.vcf.gz';
+const runs = 5;
+
+/**
+ * `npm run bench -- expressions`: compares an import with five computed fields with the same import without them, and the evaluation alone
+ * with CPython on the same records.
+ */
+export async function runExpressions(flags: ReadonlySet<string>): Promise<void> {
+  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records = given.length > 0 ? Number(given[0]) : flags.has('--quick') ? 20_000 : 1_000_000;
+  const file = await generated(`clinvar-${records}.vcf.gz`, () => clinvarLines(records), 'bgzf');
+  const server = await startServer();
+  try {
+    const lines = [
+      await lineOrFailure('import', () => importLine(server, file, records)),
+      await lineOrFailure('evaluation', () => evaluationLine(server, file, records)),
+    ];
+    const text = `${markdown(lines)}\n\n${machine({ Python: pythonVersion() })}`;
+    process.stdout.write(`${text}\n`);
+    if (flags.has('--write')) writeResult('expressions', text);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The bundled records of ClinVar again and again, at positions that differ. */
+function* clinvarLines(records: number): Generator<string> {
+  const text = gunzipSync(readFileSync(bundled)).toString('latin1').trimEnd().split('\n');
+  const first = text.findIndex((line) => !line.startsWith('#'));
+  yield `${text.slice(0, first).join('\n')}\n`;
+  const rows = text.slice(first);
+  for (let i = 0; i < records; i++) {
+    const [chromosome, position, ...rest] = rows[i % rows.length]!.split('\t');
+    yield `${chromosome!}\t${Number(position) + Math.floor(i / rows.length)}\t${rest.join('\t')}\n`;
+  }
+}
+
+async function importLine(server: BenchServer, file: string, records: number): Promise<Line> {
+  const objectId = await server.upload(file);
+  const takes: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
+  for (let run = 0; run < runs; run++)
+    for (const kind of ['plain', 'computed'] as const) {
+      const datasetId = await server.newDataset(`${kind}-${run}`);
+      const more = kind === 'plain' ? {} : { target_fields: targetFields };
+      takes[kind].push(await server.import(datasetId, objectId, records, undefined, more));
+      await server.idle();
+      await server.call('DELETE', `/v2/objects/${datasetId}`);
+    }
+  const [ours, plain] = [median(takes.computed), median(takes.plain)];
+  return {
+    question: `import of ${records.toLocaleString('en-US')} records with five computed fields`,
+    ours: `${ours.toFixed(2)} s`,
+    peer: `import without them ${plain.toFixed(2)} s`,
+    ratio: ours / plain,
+    limit: 1.5,
+  };
+}
+
+async function evaluationLine(server: BenchServer, file: string, records: number): Promise<Line> {
+  const most = Math.min(records, 200_000);
+  const batches = await batchesOf(file, most);
+  const rows = batches.reduce((sum, batch) => sum + batch.rows, 0);
+  const takes = Array.from({ length: 3 + runs }, () => evaluate(batches)).slice(3);
+  const ours = median(takes);
+  const theirs = await pythonSeconds(server, file, rows, records);
+  return {
+    question: `evaluation of five fields of ${rows.toLocaleString('en-US')} records, one thread`,
+    ours: `${(1000 * ours).toFixed(0)} ms`,
+    peer: `CPython ${(1000 * theirs).toFixed(0)} ms`,
+    ratio: ours / theirs,
+    limit: 0.2,
+  };
+}
+
+/** The records of the first chunks of a file, in columns. */
+async function batchesOf(file: string, most: number): Promise<readonly Batch[]> {
+  const source = await openSource(join(process.cwd(), file), file);
+  const batches: Batch[] = [];
+  try {
+    const reader = readerNamed('vcf');
+    const params = reader.params({});
+    const { header, bodyOffset } = await reader.header(source.head, params);
+    const splitter = reader.splitter?.(header, params);
+    let rows = 0;
+    for await (const { ref } of source.chunks(bodyOffset, 8 << 20, undefined, splitter)) {
+      const out = new BatchBuilder();
+      const bytes = (await loadChunk(ref)).slice();
+      const report = new FindingCollector(rules, true);
+      const given = { columns: [], isFinal: true, hints: [], ...startStateOf(ref) };
+      reader.read(bytes, header, params, out, report, given);
+      const batch = out.finish();
+      batches.push(batch);
+      rows += batch.rows;
+      if (rows >= most) break;
+    }
+    return batches;
+  } finally {
+    await source.close();
+  }
+}
+
+const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+
+/** Computes the fields of all batches; returns the seconds of the processor. */
+function evaluate(batches: readonly Batch[]): number {
+  const expressions = {
+    fields: targetFields,
+    data: '{}',
+    includeErrors: true,
+    declared: targetFields.map(({ name }) => name),
+    targetDataset: '1',
+    sourceFilename: 'clinvar.vcf.gz',
+  };
+  const from = process.cpuUsage();
+  for (const batch of batches) {
+    const { findings, release } = computeFields({
+      batch,
+      expressions,
+      columns: [],
+      inputs: batch.columns,
+      isLenient: false,
+      lineOf: () => 1,
+    });
+    release();
+    if (findings.warnings > 0) throw new Error(`an expression failed: ${JSON.stringify(findings)}`);
+  }
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / 1e6;
+}
+
+/** The seconds of CPython for the same on the records as the interface gives them. */
+async function pythonSeconds(
+  server: BenchServer,
+  file: string,
+  rows: number,
+  records: number,
+): Promise<number> {
+  const datasetId = await server.newDataset('rows');
+  await server.import(datasetId, await server.upload(file), records);
+  const path = join(cache, 'expressions-rows.jsonl');
+  writeFileSync(path, '');
+  for (let offset = 0; offset < rows; offset += 10_000) {
+    const page = { offset, limit: Math.min(10_000, rows - offset) };
+    const { results } = await server.call('POST', `/v2/datasets/${datasetId}/data`, page);
+    writeFileSync(path, results.map((one) => `${JSON.stringify(one)}\n`).join(''), { flag: 'a' });
+  }
+  const script = join('benchmarks', 'peers', 'evaluate_fields.py');
+  const { stdout, status } = spawnSync('python3', [script, JSON.stringify(fields), path], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  rmSync(path);
+  if (status !== 0) throw new Error('the Python program failed');
+  return Number(stdout);
+}
+
+function pythonVersion(): string {
+  const { status, stdout } = spawnSync('python3', ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim().replace('Python ', '') : 'not installed';
+}

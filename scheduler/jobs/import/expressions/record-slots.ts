@@ -1,0 +1,168 @@
+import type { Column } from '../../../../engine/core/types.js';
+import { pathKey, type MemberPath } from '../../../../engine/expression/compile/record-fields.js';
+import { memberAt } from '../../../../engine/expression/expression.js';
+import { setItem } from '../../../../engine/expression/values/dict.js';
+import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
+import type { Batch } from '../../../../engine/ingest/batch.js';
+import { memberReader, type FieldReader } from './column-values.js';
+
+/** Where a value is that an expression reads: what a slot has, or a member of the object there. */
+export interface SlotMember {
+  readonly slot: number;
+  /** The names of the members after those of the slot. */
+  readonly rest: MemberPath;
+}
+
+/** What the values of a slot are before an expression replaces them: read from the chunk, or the same in all records. */
+type SlotSource = FieldReader | null | undefined;
+
+/** The values of the current record that expressions read. Each is made when it is asked for first. */
+export class RecordSlots {
+  readonly #batch: Batch;
+  readonly #whole: ReadonlyMap<string, Column>;
+  readonly #declared: ReadonlySet<string>;
+  readonly #slots = new Map<string, number>();
+  readonly #paths: MemberPath[] = [];
+  readonly #sources: SlotSource[] = [];
+  readonly #values: (PyValue | undefined)[] = [];
+  /** The record that the value of each slot belongs to. */
+  readonly #rows: number[] = [];
+  /** The record in which the value of each slot was replaced last. */
+  readonly #replaced: number[] = [];
+  readonly #codes: Map<string, number>[] = [];
+  /** The text whose code was asked for last: neighbouring records often have the same. */
+  readonly #lastTexts: string[] = [];
+  readonly #lastCodes: number[] = [];
+  /** The sources of fields without a slot. */
+  readonly #others = new Map<string, SlotSource>();
+  #row = -1;
+
+  /** `whole` has the columns of all chunks by name, `declared` the fields that are None where the chunk lacks them. */
+  constructor(batch: Batch, whole: ReadonlyMap<string, Column>, declared: ReadonlySet<string>) {
+    this.#batch = batch;
+    this.#whole = whole;
+    this.#declared = declared;
+  }
+
+  /** The slot of a whole field. */
+  field(name: string): number {
+    return this.#slot([name], () => this.#source([name]));
+  }
+
+  /** Gives every field of the input a slot, in the order of the record. */
+  all(): void {
+    for (const { name } of this.#batch.columns) this.field(name);
+    for (const name of this.#declared) this.field(name);
+  }
+
+  /**
+   * Where the value at a path is. A member has a slot of its own unless its whole field has one, so ask for whole fields first, or its
+   * column cannot be read alone.
+   */
+  member(path: MemberPath): SlotMember {
+    const [name = '', ...rest] = path;
+    const source = this.#slots.has(name) ? null : this.#source(path);
+    if (source === null) return { slot: this.field(name), rest };
+    return { slot: this.#slot(path, () => source), rest: [] };
+  }
+
+  /** Goes to another record. */
+  go(row: number): void {
+    this.#row = row;
+  }
+
+  value(slot: number): PyValue | undefined {
+    if (this.#rows[slot] === this.#row) return this.#values[slot];
+    const source = this.#sources[slot];
+    const value = source ? source.read(this.#row) : source;
+    this.#values[slot] = value;
+    this.#rows[slot] = this.#row;
+    return value;
+  }
+
+  memberValue({ slot, rest }: SlotMember): PyValue | undefined {
+    const value = this.value(slot);
+    return rest.length === 0 ? value : memberAt(value, rest);
+  }
+
+  /** Replaces the value of a slot in the current record. */
+  set(slot: number, value: PyValue | undefined): void {
+    this.#values[slot] = value;
+    this.#rows[slot] = this.#row;
+    this.#replaced[slot] = this.#row;
+  }
+
+  /**
+   * A small number that stands for the value of a slot in the current record: the same one for equal values. It is below `most`; -1 if the
+   * value has none, because it is neither a text, a list of texts nor None, or because too many were seen.
+   */
+  code(slot: number, most: number): number {
+    const isReplaced = this.#replaced[slot] === this.#row;
+    const source = this.#sources[slot];
+    const text = isReplaced || !source ? keyOf(this.value(slot)) : source.key?.(this.#row);
+    if (text === null) return 0;
+    if (text === undefined) return -1;
+    if (text !== this.#lastTexts[slot]) {
+      this.#lastTexts[slot] = text;
+      this.#lastCodes[slot] = this.#codeOf(this.#codes[slot]!, text);
+    }
+    const code = this.#lastCodes[slot]!;
+    return code < most ? code : -1;
+  }
+
+  /** The whole record, of the slots of whole fields. */
+  record(): PyDict {
+    const record = new PyDict();
+    record.isRecord = true;
+    for (const [slot, path] of this.#paths.entries()) {
+      const value = path.length === 1 ? this.value(slot) : undefined;
+      if (value !== undefined) setItem(record, path[0]!, value);
+    }
+    return record;
+  }
+
+  /** The value of a whole field of the current record; undefined if the record lacks it. */
+  readonly lookUp = (name: string): PyValue | undefined => {
+    const slot = this.#slots.get(name);
+    if (slot !== undefined) return this.value(slot);
+    if (!this.#others.has(name)) this.#others.set(name, this.#source([name]));
+    const source = this.#others.get(name);
+    return source ? source.read(this.#row) : source;
+  };
+
+  #codeOf(codes: Map<string, number>, text: string): number {
+    const known = codes.get(text);
+    if (known !== undefined || codes.size + 1 >= maxCodes) return known ?? -1;
+    codes.set(text, codes.size + 1);
+    return codes.size;
+  }
+
+  #slot(path: MemberPath, source: () => SlotSource): number {
+    const key = pathKey(path);
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    const slot = this.#paths.push(path) - 1;
+    this.#slots.set(key, slot);
+    this.#sources.push(source());
+    this.#codes.push(new Map());
+    this.#rows.push(-1);
+    this.#replaced.push(-1);
+    return slot;
+  }
+
+  /** Where the values at a path come from. Null is None in all records; of a member, it says that the whole field is needed. */
+  #source([name = '', ...members]: MemberPath): SlotSource {
+    const { columns, data } = this.#batch;
+    const at = columns.findIndex((column) => column.name === name);
+    if (at < 0) return members.length === 0 && this.#declared.has(name) ? null : undefined;
+    return memberReader(columns[at]!, data.data.children[at]!, this.#whole.get(name), members);
+  }
+}
+
+/** Different values of a slot that get codes. */
+const maxCodes = 1 << 16;
+
+/** A text that stands for a value; null for None, undefined if there is none. */
+function keyOf(value: PyValue | undefined): string | null | undefined {
+  return value === null || typeof value === 'string' ? value : undefined;
+}
