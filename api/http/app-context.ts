@@ -3,6 +3,7 @@ import type { Config } from '../../engine/core/config.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
+import { ExpressionThreads } from '../../scheduler/expressions/expression-threads.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 import type { LogSink } from './log.js';
 import { urlSigner, type UrlSigner } from './signed-url.js';
@@ -55,6 +56,8 @@ export class AppContext {
   readonly signingKey: Uint8Array;
   readonly limits: ServerLimits;
   readonly log: LogSink;
+  /** The threads that evaluate the expressions of requests; they start with the first one. */
+  readonly expressions = new ExpressionThreads();
 
   constructor(services: AppServices, log: LogSink) {
     this.catalog = services.catalog;

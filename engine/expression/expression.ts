@@ -1,6 +1,6 @@
 import { KnownNames } from '../core/suggestion.js';
-import { pathKey, pathsRead } from './compile/record-fields.js';
-import type { MemberPath, PathsRead } from './compile/record-fields.js';
+import { pathKey, recordUse } from './compile/record-fields.js';
+import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
 import { isRepeatable, usesName } from './compile/repeatable.js';
@@ -38,7 +38,9 @@ export interface UnknownName {
 /** A compiled expression. A function of the host may evaluate it again meanwhile. */
 export class Expression {
   /** What it reads of the record, in the order in which `evaluatePaths` wants the values, or `all`. */
-  readonly pathsRead: PathsRead;
+  readonly pathsRead: readonly MemberPath[] | 'all';
+  /** The paths of the record that it names, also if it uses the record in another way. */
+  readonly pathsNamed: readonly MemberPath[];
   readonly unknownNames: readonly UnknownName[];
   readonly #state: EvaluationState;
   readonly #tree: SyntaxNode;
@@ -59,7 +61,9 @@ export class Expression {
     const clock = options.clock ?? (() => performance.now());
     const state = new EvaluationState(new Budget(limits, clock), variables.length);
     this.#state = state;
-    this.pathsRead = pathsRead(tree);
+    const { paths, isWhole } = recordUse(tree);
+    this.pathsNamed = paths;
+    this.pathsRead = isWhole ? 'all' : paths;
     const compiler = new TreeCompiler(state, variables, options.hasRecord ?? true, this.pathsRead);
     const scope = new NameScope();
     this.#code = compiler.compile(tree, scope);
@@ -194,7 +198,7 @@ class TreeCompiler implements NodeCompiler {
     state: EvaluationState,
     variables: readonly string[],
     hasRecord: boolean,
-    paths: PathsRead,
+    paths: readonly MemberPath[] | 'all',
   ) {
     this.state = state;
     this.#variables = variables;

@@ -2,9 +2,10 @@ import { AppError } from '../../engine/core/errors.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { plainValue } from '../../engine/expression/annotate/plain.js';
+import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { declarations } from '../../engine/expression/library/declarations.js';
 import { functionError } from '../../engine/expression/values/errors.js';
-import { Float, PyDict, PyList } from '../../engine/expression/values/values.js';
+import { PyList } from '../../engine/expression/values/values.js';
 import type { HostFunction, PyValue, Runtime } from '../../engine/expression/values/values.js';
 import type { HostAnswer, HostCall } from './protocol.js';
 
@@ -75,18 +76,4 @@ function valueOf(runtime: Runtime, { json, floats }: HostAnswer): PyValue {
   runtime.budget.workspace(bytesPerCharacter * json.length);
   runtime.budget.charge(json.length >>> 6);
   return floats.reduce((value, path) => withFloats(value, path), valueOfJson(json));
-}
-
-/** Turns the numbers at a path into floats. */
-function withFloats(value: PyValue, path: readonly string[], depth = 0): PyValue {
-  if (value instanceof PyList) {
-    for (let i = 0; i < value.items.length; i++)
-      value.items[i] = withFloats(value.items[i]!, path, depth);
-  } else if (depth < path.length) {
-    const name = path[depth]!;
-    const member = value instanceof PyDict ? value.map.get(name) : undefined;
-    if (member !== undefined) (value as PyDict).map.set(name, withFloats(member, path, depth + 1));
-  } else if (typeof value === 'number' || typeof value === 'bigint')
-    return new Float(Number(value));
-  return value;
 }

@@ -48,10 +48,26 @@ export interface AnnotateTask extends ExpressionTask {
   readonly postExpression: string;
 }
 
-/** The tasks of a thread; each answers JSON text. */
+/** The records of a page of a query and the fields to compute. `body` has the constants and `data`. */
+export interface PageTask extends AnnotateTask {
+  /** JSON text: the list of the records, as the query gives them. */
+  readonly records: string;
+  /** What stands between two records of the answer. */
+  readonly separator: ',' | '\n';
+  readonly sourceDataset: string;
+  /** The paths of the fields of the dataset. */
+  readonly schema: readonly (readonly string[])[];
+  /** Those of them whose numbers are floats. */
+  readonly floats: readonly (readonly string[])[];
+  /** Paths that only expressions need, and that the answer does not have. */
+  readonly dropped: readonly (readonly string[])[];
+}
+
+/** The tasks of a thread; each answers text. */
 export interface ExpressionTasks {
   readonly evaluate: EvaluateTask;
   readonly annotate: AnnotateTask;
+  readonly page: PageTask;
 }
 
 /** A task as the thread gets it, with the channel through which it calls the host. */

@@ -3,6 +3,7 @@ import { AppError, invalid } from '../../engine/core/errors.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
 import { castResult } from '../../engine/expression/annotate/cast.js';
+import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
@@ -19,6 +20,8 @@ import type { ExpressionTasks, HostAnswer, RequestedField, ThreadTask } from './
 /** The largest result of an expression, and of the records of a request, as JSON. */
 const maxResultBytes = 1_000_000;
 const maxRecordsBytes = 10_000_000;
+/** The largest page of a query, as JSON. */
+const maxPageBytes = 64_000_000;
 /** The errors that the answer of an annotation shows. */
 const shownErrors = 5;
 
@@ -42,14 +45,7 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
 export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>> {
   return outcome(() => {
     const body = valueOfJson(task.body);
-    const data = memberOf(body, 'data') ?? memberOf(memberOf(body, 'annotator_params'), 'data');
-    const annotation = new Annotation({
-      fields: task.fields.map((field, i) => annotationField(field, body, i)),
-      preExpression: task.preExpression,
-      postExpression: task.postExpression,
-      includeErrors: task.includeErrors,
-      ...(data instanceof PyDict && { data }),
-    });
+    const annotation = annotationOf(task, body);
     const host = hostOf(task);
     const texts: string[] = [];
     const examples: object[] = [];
@@ -73,6 +69,74 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
     }
     const errors = { records: failedRecords, fields: failedFields, examples };
     return `{"results":[${texts.join(',')}],"errors":${JSON.stringify(errors)}}`;
+  });
+}
+
+/** Annotates the records of a page; answers them with the separator in between. */
+export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
+  return outcome(() => {
+    const { sourceDataset, dropped, separator, fields } = task;
+    const schemaFields = task.schema.map(([name]) => name!);
+    const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
+    const schema = new RecordSchema(task.schema, task.floats);
+    const computed = new Set(fields.map(({ name }) => name));
+    const host = hostOf(task);
+    const texts: string[] = [];
+    let bytes = 0;
+    for (const text of recordTexts(task.records)) {
+      const record = valueOfJson(text) as PyDict;
+      schema.complete(record);
+      for (const one of annotation.annotate(record, host).records) {
+        for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
+        schema.reduce(one, computed);
+        const line = jsonOfValue(one, maxPageBytes);
+        bytes += line.length + 1;
+        if (bytes > maxPageBytes)
+          throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
+        texts.push(line);
+      }
+    }
+    return texts.join(separator);
+  });
+}
+
+/** The texts of the objects of a JSON list, which is well formed. */
+function* recordTexts(list: string): Generator<string> {
+  let depth = 0;
+  let from = 0;
+  for (let i = 0; i < list.length; i++) {
+    const code = list.charCodeAt(i);
+    if (code === quote) i = endOfText(list, i);
+    else if (code === openBrace && depth++ === 0) from = i;
+    else if (code === closeBrace && --depth === 0) yield list.slice(from, i + 1);
+  }
+}
+
+/** The position of the quote that ends a text. */
+function endOfText(text: string, start: number): number {
+  for (let i = start + 1; ; i++) {
+    const code = text.charCodeAt(i);
+    if (code === backslash) i++;
+    else if (code === quote || Number.isNaN(code)) return i;
+  }
+}
+
+const [quote, backslash, openBrace, closeBrace] = [34, 92, 123, 125];
+
+/** The annotation that a task asks for; `body` has constants and `data`. */
+function annotationOf(
+  task: ThreadTask<'annotate' | 'page'>,
+  body: PyValue,
+  more: { readonly sourceDataset?: string; readonly schemaFields?: readonly string[] } = {},
+): Annotation {
+  const data = memberOf(body, 'data') ?? memberOf(memberOf(body, 'annotator_params'), 'data');
+  return new Annotation({
+    ...more,
+    fields: task.fields.map((field, i) => annotationField(field, body, i)),
+    preExpression: task.preExpression,
+    postExpression: task.postExpression,
+    includeErrors: task.includeErrors,
+    ...(data instanceof PyDict && { data }),
   });
 }
 

@@ -10,7 +10,7 @@ import { mapConcurrent } from '../../http/map-concurrent.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { queryBeacons, readBeaconQuery } from '../beacons/query-beacon.js';
-import { datasetByIdOrPath } from '../records/batch-query.js';
+import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 

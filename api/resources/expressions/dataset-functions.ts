@@ -11,7 +11,7 @@ import type { HostAnswer, HostCall } from '../../../scheduler/expressions/protoc
 import type { VisibleData } from '../../../scheduler/jobs/visible-data.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { logLine } from '../../http/log.js';
-import { datasetByIdOrPath } from '../records/batch-query.js';
+import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { readableData, unlessDeleted } from '../records/query-records.js';
 import { beacon } from './beacon-function.js';
 import type { FunctionScope } from './function-scope.js';

@@ -1,22 +1,16 @@
 import { invalid } from '../../../engine/core/errors.js';
 import { castTypes, type CastType } from '../../../engine/expression/annotate/cast.js';
-import type {
-  AnnotateTask,
-  EvaluateTask,
-  RequestedField,
-} from '../../../scheduler/expressions/protocol.js';
+import type { RequestedField } from '../../../scheduler/expressions/protocol.js';
 import { Form, isObject } from '../../http/form.js';
+import type { RequestedTask } from './run-expressions.js';
 
 /** The most records of a request to annotate. */
 const maxRecords = 500;
 /** The most fields of a request to annotate. */
 const maxFields = 1000;
 
-/** What the body of a request says; the thread reads records and variables from its text. */
-type Requested<T> = Omit<T, 'body' | 'user' | 'now'>;
-
 /** Reads the body of `POST /v1/evaluate` (contract 19.2). Throws a 400. */
-export function readEvaluate(body: unknown): Requested<EvaluateTask> {
+export function readEvaluate(body: unknown): Omit<RequestedTask<'evaluate'>, 'body'> {
   const form = new Form(body);
   const expression = form.requiredText('expression');
   const dataType = form.choice<CastType>('data_type', castTypes) ?? 'string';
@@ -28,7 +22,7 @@ export function readEvaluate(body: unknown): Requested<EvaluateTask> {
 }
 
 /** Reads the body of `POST /v1/annotate` (contract 19.1). Throws a 400. */
-export function readAnnotate(body: unknown): Requested<AnnotateTask> {
+export function readAnnotate(body: unknown): Omit<RequestedTask<'annotate'>, 'body'> {
   const form = new Form(body);
   const records = form.raw('records') ?? [];
   const isList = Array.isArray(records);
@@ -36,7 +30,7 @@ export function readAnnotate(body: unknown): Requested<AnnotateTask> {
   else if (!isList || !records.every(isObject)) form.fail('records', 'Must be a list of objects.');
   else if (records.length > maxRecords)
     form.fail('records', `A request takes at most ${maxRecords} records, not ${records.length}: annotate them in several requests.`); // prettier-ignore
-  const fields = readFields(form);
+  const fields = readComputedFields(form, 'fields');
   form.object('data');
   const params = new Form(form.object('annotator_params') ?? {});
   params.object('data');
@@ -54,13 +48,14 @@ export function readAnnotate(body: unknown): Requested<AnnotateTask> {
   return task;
 }
 
-function readFields(form: Form): readonly RequestedField[] {
-  const fields = form.raw('fields') ?? [];
+/** The fields that a key of a request computes; mistakes are added to the form. Throws a 400 for too many. */
+export function readComputedFields(form: Form, key: string): readonly RequestedField[] {
+  const fields = form.raw(key) ?? [];
   if (!Array.isArray(fields) || !fields.every(isObject)) {
-    form.fail('fields', 'Must be a list of objects.');
+    form.fail(key, 'Must be a list of objects.');
     return [];
   }
-  if (fields.length > maxFields) throw invalid('fields', `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
+  if (fields.length > maxFields) throw invalid(key, `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
   return fields.map((field: Readonly<Record<string, unknown>>, i) => {
     const own = new Form(field);
     const expression = own.raw('expression') ?? null;
@@ -75,7 +70,7 @@ function readFields(form: Form): readonly RequestedField[] {
       dependsOn: own.textList('depends_on') ?? [],
       isTransient: own.boolean('is_transient') ?? false,
     };
-    form.absorbInto('fields', own, (name, messages) => `fields[${i}].${name}: ${messages}`);
+    form.absorbInto(key, own, (name, messages) => `${key}[${i}].${name}: ${messages}`);
     return read;
   });
 }

@@ -1,18 +1,16 @@
-import { viewerOf } from '../../../engine/catalog/access.js';
-import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { AppError, invalid } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { answerTo } from '../../http/errors.filter.js';
-import { isObject, readId } from '../../http/form.js';
+import { isObject } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
+import { annotatedAnswer, isAnnotated } from './annotated-query.js';
+import { datasetByIdOrPath } from './dataset-by-path.js';
 import { queryAnswer } from './query-records.js';
 import { JsonText } from '../../http/reply.js';
 import type { Caller } from '../../http/request.js';
-import { requireResource } from '../../http/require-resource.js';
 
 /**
  * Runs several queries of one request (contract 8.6). The items are in the order of the queries: the answer with `status_code`
@@ -60,7 +58,9 @@ async function queryItem(
       caller,
       query['dataset'] ?? query['dataset_id'],
     );
-    const { text } = await queryAnswer(context, dataset, query, signal);
+    const { text } = isAnnotated(query)
+      ? await annotatedAnswer({ context, caller, signal }, dataset, query)
+      : await queryAnswer(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
     const { status, body, isBug } = answerTo(error);
@@ -70,36 +70,4 @@ async function queryItem(
     }
     return stringifyJson({ status_code: status, ...body });
   }
-}
-
-/** The dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
-export async function datasetByIdOrPath(
-  context: AppContext,
-  caller: Caller,
-  idOrPath: unknown,
-): Promise<DatasetRow> {
-  if (idOrPath === undefined || idOrPath === null || idOrPath === '')
-    throw invalid('dataset', 'This field is required.');
-  const id = readId(idOrPath) ?? (await idOfPath(context, caller, idOrPath));
-  if (id === undefined) throw notFound();
-  return requireResource(context.catalog, caller, 'dataset', id, 'read');
-}
-
-async function idOfPath(
-  { catalog }: AppContext,
-  caller: Caller,
-  idOrPath: unknown,
-): Promise<number | undefined> {
-  const path = typeof idOrPath === 'string' ? parseFullPath(idOrPath) : undefined;
-  if (!path) throw invalid('dataset', 'Must be the id or the full path of a dataset.');
-  const vault = await catalog.vaults.byFullPath(path, viewerOf(caller));
-  if (!vault) return undefined;
-  const filter = {
-    viewer: viewerOf(caller),
-    vaultIds: [vault.id],
-    path: path.path,
-    objectTypes: ['dataset' as const],
-  };
-  const { rows } = await catalog.objects.list(filter, { limit: 1, offset: 0 });
-  return rows[0]?.id;
 }

@@ -61,16 +61,22 @@ interface AnswerParts<R> {
   readonly tail: string;
 }
 
-async function queryPage<R>(
+/**
+ * Runs a query; gives its results and the text of the answer around them. `asked` is the request of which a cursor is, where the query has
+ * been changed.
+ */
+export async function queryPage<R>(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   signal: AbortSignal,
   run: RunQuery<R>,
+  asked: unknown = body,
 ): Promise<AnswerParts<R>> {
-  const cursor = readCursor(body, dataset.id, context.signingKey);
+  const cursor = readCursor(asked, dataset.id, context.signingKey);
   const asOf = await asOfRequested(context, dataset, body, cursor);
-  const { answer, next } = await answerFrom(context, dataset, body, cursor, asOf, signal, run);
+  const work = { body, asked, cursor, asOf };
+  const { answer, next } = await answerFrom(context, dataset, work, signal, run);
   const name = JSON.stringify(await datasetName(context, dataset));
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
@@ -82,6 +88,18 @@ async function queryPage<R>(
     results: answer.results,
     tail: `${facets}${explain}${cursorPart}}`,
   };
+}
+
+/** The version of a dataset that a query asks for. */
+export async function requestedData(
+  context: AppContext,
+  dataset: DatasetRow,
+  body: unknown,
+): Promise<VisibleData> {
+  const cursor = readCursor(body, dataset.id, context.signingKey);
+  const asOf = await asOfRequested(context, dataset, body, cursor);
+  const version = cursor === null || cursor === 'first' ? asOf?.version : cursor.version;
+  return readableData(context, dataset, version);
 }
 
 /** The version that a query asks for, which for a later page of a cursor is that of the first; undefined without `as_of`. */
@@ -105,6 +123,14 @@ function member(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
+/** A query, and from where on and of which version its page is. */
+interface PagePlace {
+  readonly body: unknown;
+  readonly asked: unknown;
+  readonly cursor: RequestedCursor;
+  readonly asOf: AsOf | undefined;
+}
+
 /** `runQuery` or `streamQuery`. */
 type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer<R>>;
 
@@ -115,9 +141,7 @@ type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer
 async function answerFrom<R>(
   context: AppContext,
   dataset: DatasetRow,
-  body: unknown,
-  cursor: RequestedCursor,
-  asOf: AsOf | undefined,
+  { body, asked, cursor, asOf }: PagePlace,
   signal: AbortSignal,
   run: RunQuery<R>,
 ): Promise<{ readonly answer: QueryAnswer<R>; readonly next: string | null }> {
@@ -147,7 +171,7 @@ async function answerFrom<R>(
     ...(asOf && {
       asOf: { given: from?.asOf?.given ?? asOfText(givenAsOf(body)), commitId: asOf.commit_id },
     }),
-    query: queryHash(body),
+    query: queryHash(asked),
     after: answer.position,
     total: answer.total,
     seen: progress.seen + answer.count,

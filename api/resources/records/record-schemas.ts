@@ -79,6 +79,22 @@ const queryKeys: Readonly<Record<string, Property>> = {
   explain: { type: boolean, description: explainKey },
 };
 
+/** Keys of a query that compute fields of the records that it finds. */
+const annotationKeys: Readonly<Record<string, Property>> = {
+  target_fields: {
+    type: jsonObjects,
+    description:
+      'Fields that are computed of each record: {name, expression, data_type, is_list, depends_on, ordering, is_transient}.',
+    example: [{ name: 'length', expression: 'len(record.gene)', data_type: 'integer' }],
+  },
+  annotator_params: {
+    type: jsonObject,
+    description:
+      'include_errors, data, pre_annotation_expression, post_annotation_expression, and others that imports have.',
+  },
+  debug: { type: anything, description: 'Has no effect.' },
+};
+
 /** Keys of queries that clients send and that have no effect yet; a value that asks for something is an error. */
 const laterKeys: Readonly<Record<string, Property>> = {
   target_fields: { type: jsonObjects, description: 'Not available yet.' },
@@ -87,7 +103,10 @@ const laterKeys: Readonly<Record<string, Property>> = {
 };
 
 /** The body of a query of a dataset. */
-export const query = bodySchema('Query', 'A query of a dataset.', { ...queryKeys, ...laterKeys });
+export const query = bodySchema('Query', 'A query of a dataset.', {
+  ...queryKeys,
+  ...annotationKeys,
+});
 
 const { cursor: _, explain: __, ...exportKeys } = queryKeys;
 

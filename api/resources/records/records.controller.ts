@@ -1,6 +1,8 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { invalid } from '../../../engine/core/errors.js';
+import { annotatedAnswer, annotatedLines, isAnnotated } from './annotated-query.js';
 import { batchAnswer } from './batch-query.js';
 import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
@@ -44,12 +46,21 @@ export class RecordsController {
   async query(
     @Resource() dataset: DatasetRow,
     @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
     @Headers('accept') accept: string | undefined,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | ByteStream | Buffer> {
     const signal = abortOnDisconnect(request, reply);
     const type = requestedPageType(accept);
+    if (isAnnotated(body)) {
+      const scope = { context: this.context, caller, signal };
+      if (type === undefined) return annotatedAnswer(scope, dataset, body);
+      if (pageTypes[type] !== 'json')
+        throw invalid('target_fields', `Computed fields are available as JSON and JSON lines, not as ${type}.`); // prettier-ignore
+      reply.header('Content-Type', type);
+      return Buffer.from(await annotatedLines(scope, dataset, body));
+    }
     if (type === undefined) return streamedAnswer(this.context, dataset, body, signal);
     const { page: answer, asOf } = await pageAnswer(this.context, dataset, body, type, signal);
     const { body: page, total, offset } = answer;

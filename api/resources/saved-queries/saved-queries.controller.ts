@@ -13,7 +13,7 @@ import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
-import { datasetByIdOrPath } from '../records/batch-query.js';
+import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { fieldsNamed } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 

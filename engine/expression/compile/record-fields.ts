@@ -5,18 +5,24 @@ import { methodOfType } from '../methods/tables.js';
 /** The names that lead from the record to a value: a field, then members of objects. */
 export type MemberPath = readonly string[];
 
-/** What an expression reads of the record: paths none of which begins with another one, or `all` if it uses the record in another way. */
-export type PathsRead = readonly MemberPath[] | 'all';
+/** What an expression does with the record. */
+export interface RecordUse {
+  /** The paths that it names, none of which begins with another one. */
+  readonly paths: readonly MemberPath[];
+  /** It also uses the record in another way. */
+  readonly isWhole: boolean;
+}
 
 /**
  * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. A
  * comprehension or lambda may use the name `record` for something else; the field is read for nothing then.
  */
-export function pathsRead(root: SyntaxNode): PathsRead {
+export function recordUse(root: SyntaxNode): RecordUse {
   const paths = new Map<string, MemberPath>();
+  let isWhole = false;
   const open: SyntaxNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (node.kind === 'name' && node.name === 'record') return 'all';
+    isWhole ||= isRecord(node);
     const path = pathOf(node);
     if (path !== undefined) {
       paths.set(pathKey(path), path);
@@ -26,10 +32,11 @@ export function pathsRead(root: SyntaxNode): PathsRead {
       open.push(node.callee.object, ...node.args.map(({ value }) => value));
     } else for (const child of childrenOf(node)) open.push(child);
   }
-  const isWhole = (path: MemberPath): boolean => paths.has(pathKey(path));
-  return Array.from(paths.values()).filter(
-    (path) => !path.some((_, i) => i > 0 && isWhole(path.slice(0, i))),
+  const isNamed = (path: MemberPath): boolean => paths.has(pathKey(path));
+  const outermost = Array.from(paths.values()).filter(
+    (path) => !path.some((_, i) => i > 0 && isNamed(path.slice(0, i))),
   );
+  return { paths: outermost, isWhole };
 }
 
 /** A text that only this path has. */

@@ -211,7 +211,6 @@ describe('on the wire', () => {
     [{ facets: { gene: { facet_type: 'term' } } }, 'facets', 'Unknown facet_type: "term". Did you mean "terms"? (at facets.gene)'],
     [{ facets: { n: { facet_type: 'mean' } } }, 'facets', 'Unknown facet_type: "mean". Did you mean "stats"? (at facets.n)'],
     [{ facets: { gene: { size: 5 } } }, 'facets', 'Unknown facet option: size. Did you mean "limit"? (at facets.gene)'],
-    [{ annotator_params: { pre_annotation_expression: '1' } }, 'annotator_params', 'pre_annotation_expression is not supported yet'],
   ])('answers %j with a suggestion', async (body, key, message) => {
     const answer = await ann.post(data, body);
     expect([answer.status, answer.json]).toEqual([400, { [key]: [message] }]);

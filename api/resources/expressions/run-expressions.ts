@@ -1,0 +1,45 @@
+import { fullName } from '../../../engine/catalog/users.js';
+import type { ExpressionTasks } from '../../../scheduler/expressions/protocol.js';
+import { answerHostCall } from './dataset-functions.js';
+import type { FunctionScope } from './function-scope.js';
+
+/** How long a task may take once it has a thread, and whether it runs before others. */
+interface TaskLimits {
+  readonly timeoutMs: number;
+  readonly isUrgent: boolean;
+}
+
+const limits: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
+  evaluate: { timeoutMs: 30_000, isUrgent: true },
+  annotate: { timeoutMs: 120_000, isUrgent: false },
+  page: { timeoutMs: 120_000, isUrgent: false },
+};
+
+/** What the task of a request says; who asks and when is added here. */
+export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
+  ExpressionTasks[K],
+  'user' | 'now'
+>;
+
+/**
+ * Runs a task of expressions with the rights of a caller; returns the text of its answer. It ends when the client leaves. Throws an
+ * `AppError`: of the expression, or of a limit.
+ */
+export function runExpressions<K extends keyof ExpressionTasks>(
+  { context, caller, signal }: FunctionScope,
+  kind: K,
+  requested: RequestedTask<K>,
+): Promise<string> {
+  const { user } = caller;
+  const task = {
+    ...requested,
+    user: { name: fullName(user), email: user.email },
+    now: Date.now(),
+  } as ExpressionTasks[K];
+  return context.expressions.run(kind, task, {
+    ...limits[kind],
+    userId: user.id,
+    signal,
+    answer: (call, ended) => answerHostCall({ context, caller, signal: ended }, call),
+  });
+}

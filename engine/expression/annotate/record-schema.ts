@@ -1,0 +1,87 @@
+import { Float, PyDict, PyList } from '../values/values.js';
+import type { PyValue } from '../values/values.js';
+
+/** The names that lead through objects, and lists of them, to a field. */
+type FieldPath = readonly string[];
+
+/** Fields by name, each with those inside it. */
+type FieldTree = Map<string, FieldTree>;
+
+/**
+ * Records as the fields of their dataset say: JSON leaves out members of objects that are null and does not tell 1.0 from 1, expressions see
+ * both.
+ */
+export class RecordSchema {
+  readonly #objects: FieldTree = new Map();
+  readonly #floats: readonly FieldPath[];
+
+  /** `paths` are those of all fields, `floats` those whose numbers are floats. */
+  constructor(paths: readonly FieldPath[], floats: readonly FieldPath[]) {
+    this.#floats = floats;
+    for (const path of paths) if (path.length > 1) treeAt(this.#objects, path);
+  }
+
+  /** Changes a record of JSON into what expressions see. */
+  complete(record: PyDict): void {
+    for (const path of this.#floats) withFloats(record, path);
+    for (const [name, members] of this.#objects) eachObject(record.map.get(name), members, fill);
+  }
+
+  /** Removes the members that are null again, as records of a dataset are written. Fields that expressions have computed stay. */
+  reduce(record: PyDict, computed: ReadonlySet<string>): void {
+    for (const [name, members] of this.#objects)
+      if (!computed.has(name)) eachObject(record.map.get(name), members, clear);
+  }
+}
+
+function treeAt(root: FieldTree, path: FieldPath): void {
+  let tree = root;
+  for (const name of path) {
+    const inside: FieldTree = tree.get(name) ?? new Map();
+    tree.set(name, inside);
+    tree = inside;
+  }
+}
+
+function eachObject(
+  value: PyValue | undefined,
+  members: FieldTree,
+  change: (object: PyDict, name: string) => void,
+): void {
+  if (value instanceof PyList) for (const item of value.items) eachObject(item, members, change);
+  if (!(value instanceof PyDict)) return;
+  for (const [name, inside] of members) {
+    if (inside.size > 0) eachObject(value.map.get(name), inside, change);
+    change(value, name);
+  }
+}
+
+function fill(object: PyDict, name: string): void {
+  if (!object.map.has(name)) object.map.set(name, null);
+}
+
+function clear(object: PyDict, name: string): void {
+  if (object.map.get(name) === null) object.map.delete(name);
+}
+
+/** Turns the numbers at a path, through lists of any depth, into floats; returns the value. */
+export function withFloats(value: PyValue, path: FieldPath, depth = 0): PyValue {
+  if (value instanceof PyList) {
+    for (let i = 0; i < value.items.length; i++)
+      value.items[i] = withFloats(value.items[i]!, path, depth);
+  } else if (depth < path.length) {
+    const name = path[depth]!;
+    const member = value instanceof PyDict ? value.map.get(name) : undefined;
+    if (member !== undefined) (value as PyDict).map.set(name, withFloats(member, path, depth + 1));
+  } else if (typeof value === 'number' || typeof value === 'bigint')
+    return new Float(Number(value));
+  return value;
+}
+
+/** Removes what is at a path. */
+export function removePath(value: PyValue | undefined, [name = '', ...rest]: FieldPath): void {
+  if (value instanceof PyList) for (const item of value.items) removePath(item, [name, ...rest]);
+  if (!(value instanceof PyDict)) return;
+  if (rest.length > 0) removePath(value.map.get(name), rest);
+  else value.map.delete(name);
+}

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { idOf, startServer, type Client, type TestServer } from '../server.js';
+import { until } from '../../until.js';
+
+/* Fields that a query computes of the records that it finds (contract 8.1, 19.5; threats A3, E4). */
+
+let server: TestServer;
+let ann: Client;
+let datasetId: number;
+let genesId: number;
+
+const records = [
+  { variant: 'v1', gene: 'BRCA1', vaf: 0.25, ad: [20, 5], info: { AF: 1, CSQ: ['stop'] } },
+  { variant: 'v2', gene: 'TP53', vaf: 1, ad: [3, 9], info: { CSQ: ['missense', 'splice'] } },
+  { variant: 'v3', gene: null, vaf: null, ad: [], info: null },
+  { variant: 'v4', gene: 'BRCA1', vaf: 0.5, ad: [7, 7], info: { AF: 0.125 } },
+];
+const genes = [
+  { gene: 'BRCA1', role: 'tumour suppressor' },
+  { gene: 'BRCA1', role: 'repair' },
+  { gene: 'TP53', role: 'tumour suppressor' },
+];
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
+  const filled = async (
+    name: string,
+    rows: readonly object[],
+    target_fields: readonly object[],
+  ) => {
+    const dataset = idOf(await ann.post('/v2/datasets', { vault_id: vault, name }));
+    const body = { dataset_id: dataset, records: rows, target_fields };
+    const id = idOf(await ann.post('/v2/dataset_imports', body));
+    await until(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
+    return dataset;
+  };
+  datasetId = await filled('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
+  genesId = await filled('genes', genes, []);
+});
+afterAll(() => server.close());
+
+const query = (body: object, who = ann) => who.post(`/v2/datasets/${datasetId}/data`, body);
+
+/** The records that a query answers. */
+async function results(body: object, who = ann): Promise<readonly unknown[]> {
+  const { status, json, text } = await query(body, who);
+  if (status !== 200) throw new Error(text);
+  return json['results'] as readonly unknown[];
+}
+
+/** One computed field of all records. */
+async function values(expression: string, more: object = {}): Promise<readonly unknown[]> {
+  const body = { fields: ['variant'], target_fields: [{ name: 'x', expression, ...more }] };
+  return (await results(body)).map((record) => (record as { x: unknown }).x);
+}
+
+describe('what expressions see', () => {
+  test.each<[string, object, readonly unknown[]]>([
+    ['record.gene', {}, ['BRCA1', 'TP53', null, 'BRCA1']],
+    ['record.info.AF if record.info else None', {}, [1, null, null, 0.125]],
+    ["get(record, 'info.CSQ.0', 'none')", {}, ['stop', 'missense', 'none', 'none']],
+    // Members of objects are None where a record lacks them, and doubles are floats.
+    ['[str(record.vaf), str(record.info and record.info.AF)]', {}, [['0.25', '1.0'], ['1.0', 'None'], ['None', 'None'], ['0.5', '0.125']]],
+    ['sum(record.ad)', { data_type: 'integer' }, [25, 12, 0, 14]],
+    ['record.ad', { data_type: 'string', is_list: true }, [['20', '5'], ['3', '9'], [], ['7', '7']]],
+    ['len(record.items()) > 3', {}, [true, true, true, true]],
+    ['source_dataset == str(id)', {}, [null, null, null, null]],
+    ['value', {}, [null, null, null, null]],
+    ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
+  ])('%s', async (expression, more, wanted) => {
+    expect(await values(expression, more)).toEqual(wanted);
+  }); // prettier-ignore
+
+  test('variables of data, and the dataset', async () => {
+    const target_fields = [{ name: 'x', expression: '[source_dataset, add + 1]' }];
+    const [first] = await results({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
+    expect(first).toEqual({ variant: 'v1', x: [String(datasetId), 3] });
+  });
+
+  test('results are those of annotate for the same records', async () => {
+    const fields = [
+      { name: 'a', expression: "record.gene + '!'", ordering: 2 },
+      { name: 'b', expression: 'record.c * 2', depends_on: ['c'] },
+      { name: 'c', expression: 'record.vaf + 0.5', data_type: 'double', is_transient: true },
+      { name: 'gene', expression: 'value and value.lower()' },
+      { name: 'constant', expression: 7 },
+    ];
+    const plain = await results({ fields: ['variant', 'gene', 'vaf'] });
+    const annotated = await ann.post('/v1/annotate', { records: plain, fields });
+    const found = await results({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
+    expect(found).toEqual(annotated.json['results']);
+    expect(found).toHaveLength(4);
+  });
+});
+
+describe('what the answer has', () => {
+  const x = { name: 'x', expression: 'record.gene', data_type: 'string' };
+  test.each<[object, object]>([
+    [{ fields: ['variant'] }, { variant: 'v1', x: 'BRCA1' }],
+    [{ fields: 'variant' }, { variant: 'v1', x: 'BRCA1' }],
+    [{ fields: ['x'] }, { x: 'BRCA1' }],
+    [{ fields: ['x', 'gene'] }, { gene: 'BRCA1', x: 'BRCA1' }],
+    [{ fields: ['info.AF'] }, { info: { AF: 1 }, x: 'BRCA1' }],
+    [{ exclude_fields: ['gene', '_id', '_commit', 'ad', 'info'] }, { variant: 'v1', vaf: 0.25, x: 'BRCA1' }],
+    [{ fields: ['info.AF'], target_fields: [{ name: 'y', expression: 'record.info.CSQ[0]' }] }, { info: { AF: 1 }, y: 'stop' }],
+    [{ fields: ['variant'], target_fields: [{ name: 'y', expression: 'record.info.CSQ[0]' }] }, { variant: 'v1', y: 'stop' }],
+    [{ fields: ['info.AF'], target_fields: [{ name: 'y', expression: 'len(record.info)' }] }, { info: { AF: 1, CSQ: ['stop'] }, y: 2 }],
+    [{ fields: [], exclude_fields: ['_id', '_commit', 'info.AF', 'vaf', 'ad', 'gene'], target_fields: [{ name: 'y', expression: 'record.info.AF' }] }, { variant: 'v1', info: { CSQ: ['stop'] }, y: 1 }],
+    [{ fields: ['variant'], target_fields: [{ name: 'y', expression: '1', is_transient: true }] }, { variant: 'v1' }],
+  ])('%j', async (more, wanted) => {
+    expect((await results({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
+  }); // prettier-ignore
+
+  test('errors concern one field of one record, and may be left out', async () => {
+    const target_fields = [{ name: 'x', expression: '1 / (record.ad[0] - 3)' }];
+    const body = { fields: ['variant'], target_fields };
+    const failed = { variant: 'v2', x: null };
+    expect(await results(body)).toMatchObject([
+      {},
+      { ...failed, _errors: { x: 'division by zero' } },
+      { x: null, _errors: { x: 'list index out of range' } },
+      { x: 0.25 },
+    ]);
+    const quiet = await results({ ...body, annotator_params: { include_errors: false } });
+    expect(quiet[1]).toEqual(failed);
+  });
+
+  test('explode changes the number of records, not total, offset and limit', async () => {
+    const body = {
+      fields: ['variant', 'info.CSQ', '_id'],
+      target_fields: [{ name: 'csq', expression: "get(record, 'info.CSQ')", is_list: true }],
+      annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" },
+      limit: 2,
+    };
+    const { json } = await query(body);
+    expect([json['total'], json['offset']]).toEqual([4, 2]);
+    const rows = json['results'] as readonly { variant: string; csq: string; _id: string }[];
+    expect(rows.map(({ variant, csq }) => `${variant} ${csq}`)).toEqual(['v1 stop', 'v2 missense', 'v2 splice']); // prettier-ignore
+    expect(rows[2]!._id).toMatch(/-1$/);
+    const dropped = { pre_annotation_expression: "record if record.gene == 'BRCA1' else None" };
+    const kept = await query({ fields: ['variant'], annotator_params: dropped });
+    expect([kept.json['total'], kept.json['results']]).toEqual([4, [{ variant: 'v1' }, { variant: 'v4' }]]); // prettier-ignore
+  });
+
+  test('pages by cursor have the same records', async () => {
+    const body = { fields: ['variant'], target_fields: [x], limit: 3 };
+    const first = await query({ ...body, cursor: true });
+    const second = await query({ ...body, cursor: first.json['cursor'] });
+    const both = [first, second].flatMap(({ json }) => json['results'] as readonly unknown[]);
+    expect(both).toEqual(await results({ ...body, limit: 10 }));
+  });
+
+  test('JSON lines have them too; CSV and Arrow are refused by name', async () => {
+    const body = JSON.stringify({ fields: ['variant'], limit: 2, target_fields: [x] });
+    const path = `/v2/datasets/${datasetId}/data`;
+    const lines = await ann.call('POST', path, body, { accept: 'application/x-ndjson' });
+    expect(lines.text).toBe('{"variant":"v1","x":"BRCA1"}\n{"variant":"v2","x":"TP53"}\n');
+    const csv = await ann.call('POST', path, body, { accept: 'text/csv' });
+    expect([csv.status, csv.json]).toEqual([400, { target_fields: [expect.stringContaining('text/csv')] }]); // prettier-ignore
+  });
+
+  test('a batch has them, each query its own', async () => {
+    const one = { dataset: datasetId, fields: ['variant'], limit: 1 };
+    const { json } = await ann.post('/v2/batch_query', { queries: [{ ...one, target_fields: [x] }, one] }); // prettier-ignore
+    expect((json as unknown as readonly object[]).map((item) => (item as { results: unknown }).results)).toEqual([
+      [{ variant: 'v1', x: 'BRCA1' }],
+      [{ variant: 'v1' }],
+    ]); // prettier-ignore
+  });
+});
+
+test.each<[object, object]>([
+  [{ target_fields: ['x'] }, { target_fields: ['Must be a list of objects.'] }],
+  [{ target_fields: [{ expression: '1' }] }, { target_fields: [expect.stringContaining('target_fields[0].name')] }],
+  [{ target_fields: [{ name: 'x', expression: '(' }] }, { target_fields: [expect.stringContaining('x: Syntax error')] }],
+  [{ target_fields: [{ name: 'x', data_type: 'number' }] }, { target_fields: [expect.stringContaining('data_type')] }],
+  [{ target_fields: [{ name: 'x', depends_on: ['y'] }, { name: 'y', depends_on: ['x'] }] }, { target_fields: [expect.stringContaining('circle')] }],
+  [{ annotator_params: { post_annotation_expression: ')' } }, { annotator_params: [expect.stringContaining('post_annotation_expression')] }],
+  [{ target_fields: [{ name: 'x', expression: '1' }], filters: [{ or: [['gene', 'a'], ['x__gt', 1]] }] }, { filters: [expect.stringContaining('x is computed')] }],
+  [{ target_fields: [{ name: 'x', expression: '1' }], ordering: ['-x'] }, { ordering: [expect.stringContaining('x is computed')] }],
+  [{ target_fields: [{ name: 'x', expression: '1' }], facets: { x: {} } }, { facets: [expect.stringContaining('x is computed')] }],
+  [{ target_fields: [{ name: 'x', expression: '1' }], fields: ['genee'] }, { fields: [expect.stringContaining('genee')] }],
+])('400: %j', async (body, json) => {
+  const answer = await query(body);
+  expect([answer.status, answer.json]).toEqual([400, json]);
+}); // prettier-ignore
+
+describe('dataset functions', () => {
+  /** The request that the Python client's `Query.join` sends (its query.py). */
+  const join = (id: number | string) => ({
+    fields: ['variant', 'gene'],
+    target_fields: [
+      {
+        name: 'join_1',
+        data_type: 'object',
+        is_list: true,
+        is_transient: true,
+        expression: `
+          dataset_query(
+              "${id}",
+              fields=['role', 'gene'],
+              filters=[["gene", get(record, "gene")]],
+              entities=None,
+              limit=100000,
+              ordering=None
+          ) if get(record, "gene") else {}
+        `,
+      },
+      {
+        name: 'role',
+        data_type: 'string',
+        is_list: true,
+        is_transient: false,
+        expression: '[get(item, "role") for item in get(record, "join_1")]',
+        depends_on: ['join_1'],
+      },
+    ],
+    annotator_params: { post_annotation_expression: "explode(record, fields=['role'])" },
+  });
+
+  test('join two datasets', async () => {
+    const suppressor = 'tumour suppressor';
+    const found = [
+      { variant: 'v1', gene: 'BRCA1', role: suppressor },
+      { variant: 'v1', gene: 'BRCA1', role: 'repair' },
+      { variant: 'v2', gene: 'TP53', role: suppressor },
+      { variant: 'v3', gene: null, role: null },
+      { variant: 'v4', gene: 'BRCA1', role: suppressor },
+      { variant: 'v4', gene: 'BRCA1', role: 'repair' },
+    ];
+    expect(await results(join(genesId))).toEqual(found);
+  });
+
+  test('have the rights of the user who queries', async () => {
+    const bob = await server.user('bob');
+    const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+    const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
+    const [first] = await results(join(secret));
+    const [missing] = await results(join(1));
+    const text = (value: unknown): string => JSON.stringify(value).replace(String(secret), '1');
+    expect(text(first)).toContain('Dataset query failed');
+    expect(text(first)).toBe(text(missing));
+  });
+});
