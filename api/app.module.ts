@@ -10,6 +10,7 @@ import { ErrorsFilter } from './http/errors.filter.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { OpenapiDocument } from './http/openapi.js';
+import { answerJobCalls } from './resources/expressions/run-expressions.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter, installCompression } from './http/server.js';
 
@@ -47,6 +48,9 @@ export interface App {
 export async function createApp(services: AppServices): Promise<App> {
   const log: LogSink = services.config.log === 'silent' ? () => {} : (services.log ?? stderrSink);
   const context = new AppContext(services, log);
+  context.scheduler.answerCalls((userId, call, signal) =>
+    answerJobCalls(context, userId, call, signal),
+  );
   const authenticator = new Authenticator(context);
   const adapter = createAdapter({
     publicUrl: context.config.publicUrl,

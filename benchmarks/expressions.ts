@@ -163,6 +163,8 @@ function evaluate(batches: readonly Batch[]): number {
     declared: targetFields.map(({ name }) => name),
     targetDataset: '1',
     sourceFilename: 'clinvar.vcf.gz',
+    user: { name: '', email: '' },
+    now: 0,
   };
   const from = process.cpuUsage();
   for (const batch of batches) {
@@ -171,6 +173,7 @@ function evaluate(batches: readonly Batch[]): number {
       expressions,
       columns: [],
       inputs: batch.columns,
+      host: {},
       isLenient: false,
       lineOf: () => 1,
     });

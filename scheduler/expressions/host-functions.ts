@@ -1,3 +1,4 @@
+import { callBlocking, type CallEnd } from '../../engine/core/blocking-calls.js';
 import { AppError } from '../../engine/core/errors.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
@@ -6,8 +7,13 @@ import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { declarations } from '../../engine/expression/library/declarations.js';
 import { functionError } from '../../engine/expression/values/errors.js';
 import { PyList } from '../../engine/expression/values/values.js';
-import type { HostFunction, PyValue, Runtime } from '../../engine/expression/values/values.js';
-import type { HostAnswer, HostCall } from './protocol.js';
+import type {
+  ExpressionHost,
+  HostFunction,
+  PyValue,
+  Runtime,
+} from '../../engine/expression/values/values.js';
+import type { EvaluationOrigin, HostAnswer, HostCall } from './protocol.js';
 
 /** The longest JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
@@ -20,9 +26,7 @@ const bytesPerCharacter = 4;
  * The dataset functions of an evaluation, by name. `call` reaches the host and blocks. The same function with the same arguments has the
  * same answer throughout a request.
  */
-export function hostFunctions(
-  call: (call: HostCall) => HostAnswer,
-): ReadonlyMap<string, HostFunction> {
+function hostFunctions(call: (call: HostCall) => HostAnswer): ReadonlyMap<string, HostFunction> {
   const cached = cache(call);
   const functions = declarations
     .filter(({ kind }) => kind === 'dataset')
@@ -40,6 +44,18 @@ export function hostFunctions(
       },
     ],
   ]);
+}
+
+/** The host of expressions in a thread that calls through `calls`. */
+export function expressionHost(
+  { user, now }: EvaluationOrigin,
+  calls: CallEnd | undefined,
+): ExpressionHost {
+  const functions = hostFunctions((call) => {
+    if (calls === undefined) throw new AppError('internal', 'dataset functions are not available here'); // prettier-ignore
+    return callBlocking<HostAnswer>(calls, call);
+  });
+  return { user: () => user, now, functions };
 }
 
 /** Remembers answers and errors, until there are too many. */

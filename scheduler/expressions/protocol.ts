@@ -17,14 +17,18 @@ export interface HostAnswer {
   readonly floats: readonly (readonly string[])[];
 }
 
-/** What every request to evaluate expressions has. */
-interface ExpressionTask {
-  /** The JSON text of the request, which tells floats from ints. */
-  readonly body: string;
+/** Who evaluates expressions, and when. */
+export interface EvaluationOrigin {
   /** What `user()` returns. */
   readonly user: { readonly name: string; readonly email: string };
   /** The time of `now()` and `today()`, in milliseconds since 1970. */
   readonly now: number;
+}
+
+/** What every request to evaluate expressions has. */
+interface ExpressionTask extends EvaluationOrigin {
+  /** The JSON text of the request, which tells floats from ints. */
+  readonly body: string;
 }
 
 /** One expression; its variables are `data` or `fields` of the body. */

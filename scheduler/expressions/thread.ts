@@ -1,4 +1,3 @@
-import { callBlocking } from '../../engine/core/blocking-calls.js';
 import { AppError, invalid } from '../../engine/core/errors.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
@@ -11,9 +10,9 @@ import { asExpressionError, compileExpression } from '../../engine/expression/ex
 import { ExpressionError } from '../../engine/expression/values/errors.js';
 import { limitExceeded } from '../../engine/expression/values/limits.js';
 import { PyDict, PyList } from '../../engine/expression/values/values.js';
-import type { ExpressionHost, PyValue } from '../../engine/expression/values/values.js';
-import { hostFunctions } from './host-functions.js';
-import type { ExpressionTasks, HostAnswer, RequestedField, ThreadTask } from './protocol.js';
+import type { PyValue } from '../../engine/expression/values/values.js';
+import { expressionHost } from './host-functions.js';
+import type { RequestedField, ThreadTask } from './protocol.js';
 
 /* The entry of a thread that evaluates expressions. */
 
@@ -35,7 +34,11 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
     if (record instanceof PyDict) record.isRecord = true;
     const options = { variables: Array.from(variables.keys(), String), hasRecord: false };
     const expression = compileExpression(task.expression, options);
-    const value = expression.evaluate(undefined, [...variables.values()], hostOf(task));
+    const value = expression.evaluate(
+      undefined,
+      [...variables.values()],
+      expressionHost(task, task.calls),
+    );
     const result = castResult(expression.runtime, value, task.dataType, task.isList);
     return `{"result":${jsonOfValue(result, maxResultBytes)}}`;
   });
@@ -46,7 +49,7 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
   return outcome(() => {
     const body = valueOfJson(task.body);
     const annotation = annotationOf(task, body);
-    const host = hostOf(task);
+    const host = expressionHost(task, task.calls);
     const texts: string[] = [];
     const examples: object[] = [];
     let bytes = 0;
@@ -80,7 +83,7 @@ export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
     const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
     const schema = new RecordSchema(task.schema, task.floats);
     const computed = new Set(fields.map(({ name }) => name));
-    const host = hostOf(task);
+    const host = expressionHost(task, task.calls);
     const texts: string[] = [];
     let bytes = 0;
     for (const text of recordTexts(task.records)) {
@@ -151,11 +154,6 @@ function outcome(work: () => string): Promise<Outcome<string>> {
       throw error;
     }
   });
-}
-
-function hostOf({ user, now, calls }: ThreadTask<keyof ExpressionTasks>): ExpressionHost {
-  const functions = hostFunctions((call) => callBlocking<HostAnswer>(calls, call));
-  return { now, user: () => user, functions };
 }
 
 /** The member of an object; undefined if it is missing or null. */

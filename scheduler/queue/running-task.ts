@@ -27,6 +27,7 @@ export class RunningTask {
   reached = 0;
   /** Resolves when the task has ended or is queued again. */
   readonly over = Promise.withResolvers<void>();
+  readonly #left = new AbortController();
   #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
@@ -35,6 +36,11 @@ export class RunningTask {
     this.task = task;
     this.attempt = task.attempts;
     this.slot = slot;
+  }
+
+  /** Aborts when the task leaves the worker. */
+  get left(): AbortSignal {
+    return this.#left.signal;
   }
 
   /** Begins the phase `working`, from which the rate of records is computed. */
@@ -57,6 +63,7 @@ export class RunningTask {
   /** Ends the phase `working`. No progress is written after the returned promise has resolved. */
   async leaveWork(phase: 'publishing' | 'ended'): Promise<void> {
     this.phase = phase;
+    this.#left.abort();
     clearTimeout(this.#timer);
     await this.#written;
   }

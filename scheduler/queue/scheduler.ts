@@ -2,10 +2,11 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import type { Config } from '../../engine/core/config.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import { toErrorValue } from '../../engine/core/errors.js';
+import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { removeTree } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/limits.js';
+import type { AnswerCall } from '../expressions/job-calls.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TableCache, type FileTables } from '../jobs/table/table-cache.js';
 import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
@@ -63,6 +64,8 @@ export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | '
   refusal(datasetId: number): string | undefined;
   /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
+  /** Sets what answers the functions of the host that expressions of jobs call. */
+  answerCalls(answer: AnswerCall): void;
   /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
   compacted(): Promise<void>;
   /** Stops claiming tasks, lets running ones finish for `closeMs`, and queues the others again. */
@@ -92,6 +95,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let host: Host | null = null;
   let sweeper: NodeJS.Timeout | undefined;
   let recovery: NodeJS.Timeout | undefined;
+  let answerCall: AnswerCall = () => Promise.reject(new AppError('internal', 'no host')); // until the API is there
   const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
     jobs,
@@ -104,6 +108,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     send: (message) => host?.send(message),
     killWorker: () => host?.kill() ?? false,
     committed: (datasetId) => upkeep.committed(datasetId),
+    answerCall: (userId, call, signal) => answerCall(userId, call, signal),
     report,
     now,
   });
@@ -167,6 +172,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       queue.open();
       await upkeep.checkAll();
     },
+    answerCalls: (answer) => void (answerCall = answer),
     refusal: (datasetId) => reconciliation.refusal(datasetId),
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),

@@ -13,6 +13,7 @@ import {
 } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { Store } from '../../engine/store/store.js';
+import { answerJobCall, type AnswerCall, type JobCall } from '../expressions/job-calls.js';
 import { jobOf, type Jobs } from '../jobs/index.js';
 import type { Job, PublishContext } from '../jobs/job.js';
 import type { FromWorker, ToWorker } from '../worker/messages.js';
@@ -35,6 +36,8 @@ export interface TaskRunnerOptions {
   send(message: ToWorker): void;
   /** Kills the worker process; false if none is running. */
   killWorker(): boolean;
+  /** Answers the functions of the host that expressions of jobs call. */
+  readonly answerCall: AnswerCall;
   /** Called after a task has committed to a dataset. */
   committed(datasetId: number): void;
   /** Reports a problem to the operator. */
@@ -127,7 +130,8 @@ export class TaskRunner {
     const running = this.#running.get(message.taskId);
     // Messages of an earlier attempt, or of a task that has left the worker, are outdated.
     if (running?.attempt !== message.attempt || running.phase !== 'working') return;
-    if (message.type === 'progress') {
+    if (message.type === 'call') this.#inBackground(this.#answer(running, message));
+    else if (message.type === 'progress') {
       const { tasks } = this.#options.catalog;
       running.report(message.progress, (progress) =>
         tasks.progress(message.taskId, message.attempt, progress),
@@ -164,6 +168,14 @@ export class TaskRunner {
     await this.#sweep(task);
     // The task of a commit has no job: it only records what its import did.
     await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
+  }
+
+  /** Answers a call of a running job, unless it has left the worker meanwhile. */
+  async #answer(running: RunningTask, call: JobCall): Promise<void> {
+    const { task, attempt, left } = running;
+    const answer = await answerJobCall(this.#options.answerCall, task.userId, call, left);
+    if (running.phase === 'working')
+      this.#options.send({ type: 'answer', taskId: task.id, attempt, ...answer });
   }
 
   async #prepare(running: RunningTask): Promise<void> {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { ErrorValue } from '../../engine/core/errors.js';
+import type { JobAnswer, JobCall } from '../expressions/job-calls.js';
 import type { FetchSettings } from '../fetch/fetcher.js';
 import type { Progress } from '../jobs/job.js';
 
@@ -31,11 +32,13 @@ export type ToWorker =
       /** Account of the task; requests to other hosts are limited per account. */
       readonly accountId: number;
     }
-  | { readonly type: 'cancel'; readonly taskId: number };
+  | { readonly type: 'cancel'; readonly taskId: number }
+  | ({ readonly type: 'answer'; readonly taskId: number; readonly attempt: number } & JobAnswer);
 
 /** Worker process to API process. `attempt` is the fencing token: messages of an older attempt are ignored. */
 export type FromWorker =
   | { readonly type: 'heartbeat' }
+  | ({ readonly type: 'call'; readonly taskId: number; readonly attempt: number } & JobCall)
   | {
       readonly type: 'progress';
       readonly taskId: number;

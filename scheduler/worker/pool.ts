@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
@@ -46,15 +47,23 @@ export interface Pool {
   /**
    * Runs a job in one of the threads. When the signal aborts, a queued job is dropped, and the thread of a running one is
    * terminated; the promise rejects only after that thread has exited, so nothing is written afterwards. If a thread dies, its
-   * job is made and run once more (`attempt` 2), because another job may be the cause. Urgent jobs precede queued ones.
+   * job is made and run once more (`attempt` 2), because another job may be the cause.
    */
   run<K extends keyof ThreadJobs>(
     kind: K,
     job: (attempt: number) => ThreadJobs[K]['job'],
     signal: AbortSignal,
-    isUrgent?: boolean,
+    options?: PoolRunOptions,
   ): Promise<ThreadJobs[K]['result']>;
   close(): Promise<void>;
+}
+
+/** How a job of a pool runs. */
+interface PoolRunOptions {
+  /** It precedes queued ones that are not urgent. */
+  readonly isUrgent?: boolean;
+  /** Answers the calls that the job makes through its member `calls`, which it has then. */
+  readonly answer?: (call: unknown) => Promise<unknown>;
 }
 
 export interface PoolOptions {
@@ -79,8 +88,14 @@ export function openPool(options: PoolOptions): Pool {
   });
   const slots = new Slots(threads);
 
-  async function runOnce<R>(kind: string, job: unknown, signal: AbortSignal): Promise<R> {
+  async function runOnce<R>(
+    kind: string,
+    job: object,
+    signal: AbortSignal,
+    answer: PoolRunOptions['answer'],
+  ): Promise<R> {
     signal.throwIfAborted();
+    const calls = answer && serveCalls(answer);
     const abort = new AbortController();
     let isOverdue = false;
     const stop = (): void => abort.abort();
@@ -90,11 +105,14 @@ export function openPool(options: PoolOptions): Pool {
     }, jobMs);
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await pool.run<R>(kind, job, abort.signal);
+      if (calls === undefined) return await pool.run<R>(kind, job, abort.signal);
+      const { end } = calls;
+      return await pool.run<R>(kind, { ...job, calls: end }, abort.signal, [end.port]);
     } catch (error) {
       if (!isOverdue) throw error;
       throw new AppError('internal', `a ${kind} job took more than ${jobMs / 1000} s: ended`);
     } finally {
+      calls?.close();
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
     }
@@ -102,11 +120,15 @@ export function openPool(options: PoolOptions): Pool {
 
   return {
     threads,
-    async run(kind, job, signal, isUrgent = false) {
+    async run(kind, job, signal, { isUrgent = false, answer } = {}) {
       setMaxListeners(0, signal); // one task has many jobs
       for (let attempt = 1; ; attempt++) {
         try {
-          return await slots.run(() => runOnce(kind, job(attempt), signal), signal, isUrgent);
+          return await slots.run(
+            () => runOnce(kind, job(attempt), signal, answer),
+            signal,
+            isUrgent,
+          );
         } catch (error) {
           if (signal.aborted) throw canceled();
           if (error instanceof AppError) throw error;

@@ -1,6 +1,7 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { list, makeFolder, moveFile } from '../../engine/core/files.js';
+import { JobCalls } from '../expressions/job-calls.js';
 import type { FetchFile } from '../fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
@@ -18,18 +19,31 @@ export interface WorkerDependencies {
   readonly jobs?: Jobs;
 }
 
+/** A job that runs in this process. */
+interface RunningJob {
+  readonly attempt: number;
+  readonly abort: AbortController;
+  readonly calls: JobCalls;
+}
+
 /** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
 export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
-  const running = new Map<number, AbortController>();
+  const running = new Map<number, RunningJob>();
   return async (message) => {
     if (message.type === 'cancel') {
-      running.get(message.taskId)?.abort();
+      running.get(message.taskId)?.abort.abort();
+      return;
+    }
+    if (message.type === 'answer') {
+      const job = running.get(message.taskId);
+      if (job?.attempt === message.attempt) job.calls.answered(message);
       return;
     }
     const { taskId, attempt, kind, params, accountId } = message;
     const abort = new AbortController();
-    running.set(taskId, abort);
+    const calls = new JobCalls((call) => send({ type: 'call', taskId, attempt, ...call }));
+    running.set(taskId, { attempt, abort, calls });
     try {
       const scratch = data.taskScratch(taskId, attempt);
       const earlier = await earlierAttempts(data, taskId, attempt);
@@ -45,6 +59,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
         withQueryEngine,
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
+        callHost: (call) => calls.call(call),
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

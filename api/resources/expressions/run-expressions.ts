@@ -1,5 +1,12 @@
+import { principalOf } from '../../../engine/catalog/access.js';
 import { fullName } from '../../../engine/catalog/users.js';
-import type { ExpressionTasks } from '../../../scheduler/expressions/protocol.js';
+import { AppError } from '../../../engine/core/errors.js';
+import type {
+  ExpressionTasks,
+  HostAnswer,
+  HostCall,
+} from '../../../scheduler/expressions/protocol.js';
+import type { AppContext } from '../../http/app-context.js';
 import { answerHostCall } from './dataset-functions.js';
 import type { FunctionScope } from './function-scope.js';
 
@@ -20,6 +27,19 @@ export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
   ExpressionTasks[K],
   'user' | 'now'
 >;
+
+/** Answers a function that an expression of a job calls, with the rights that its user has now. */
+export async function answerJobCalls(
+  context: AppContext,
+  userId: number,
+  call: HostCall,
+  signal: AbortSignal,
+): Promise<HostAnswer> {
+  const caller = await principalOf(context.catalog, userId);
+  if (caller === undefined)
+    throw new AppError('forbidden', 'the user of the job is no longer active');
+  return answerHostCall({ context, caller, signal }, call);
+}
 
 /**
  * Runs a task of expressions with the rights of a caller; returns the text of its answer. It ends when the client leaves. Throws an

@@ -18,7 +18,8 @@ import {
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { dataset } from '../datasets/dataset.js';
-import { readIdFields, readTargetFields } from '../imports/import-options.js';
+import { readImportFields } from '../imports/computed-fields.js';
+import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
 import { jobFields, priority, type JobContext } from '../tasks/job.js';
@@ -106,9 +107,9 @@ export const migrationResource = declareResource<
     },
     target_fields: {
       ...written,
-      type: readBy(listOf(reference('TargetFieldCreate')), readTargetFields),
+      type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
       description:
-        'Definitions of fields: other types, to which values are cast, titles, entity types and more.',
+        'Definitions of fields: other types, to which values are cast, expressions that compute them, titles, entity types and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },

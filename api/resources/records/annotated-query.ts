@@ -10,6 +10,7 @@ import {
 import type { Expression } from '../../../engine/expression/expression.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { indexFields } from '../../../engine/query/request/fields.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
 import { Form, isObject } from '../../http/form.js';
 import { JsonText } from '../../http/reply.js';
 import type { FunctionScope } from '../expressions/function-scope.js';
@@ -196,7 +197,8 @@ function withReads(
     if (!Array.isArray(list) || list.length === 0) return undefined;
     return list.filter((name): name is string => typeof name === 'string');
   };
-  const needed = reads.flatMap((path) => fieldAt(fields, path) ?? []);
+  const readable = [...reservedColumns.map(({ name }) => ({ name, path: [name] })), ...fields];
+  const needed = reads.flatMap((path) => fieldAt(readable, path) ?? []);
   const requested = listed('fields');
   const excluded = listed('exclude_fields') ?? [];
   const pathOf = (name: string): readonly string[] => index.find(name)?.path ?? [name];
@@ -221,7 +223,10 @@ function withReads(
 }
 
 /** The field that has what is at a path: the one there, or the nearest one around it. */
-function fieldAt(fields: readonly FieldRow[], path: readonly string[]): FieldRow | undefined {
+function fieldAt<F extends Pick<FieldRow, 'path'>>(
+  fields: readonly F[],
+  path: readonly string[],
+): F | undefined {
   for (let length = path.length; length > 0; length--) {
     const found = fields.find((field) => field.path.length === length && covers(field.path, path));
     if (found !== undefined) return found;

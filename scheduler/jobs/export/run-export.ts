@@ -78,7 +78,7 @@ async function* encodedParts(
     let records = 0;
     for await (const job of jobs) {
       records += job.rows.length / 2;
-      const part = pool.run('part', () => job, signal, true);
+      const part = pool.run('part', () => job, signal, { isUrgent: true });
       // The promise is awaited later; until then a rejection must not count as unhandled.
       part.catch(() => undefined);
       encoding.push({ part, records: job.rows.length / 2 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { flushSegment } from '../../../engine/store/segment.js';
+import type { HostCall } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
@@ -112,7 +113,10 @@ export class ChunkRunner {
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
       }),
       signal,
-      isUrgent,
+      {
+        isUrgent,
+        ...(settings.expressions && { answer: (call) => context.callHost(call as HostCall) }),
+      },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (result.segment !== null) await flushSegment(join(scratch, result.segment.path));

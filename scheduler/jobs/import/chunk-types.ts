@@ -1,3 +1,4 @@
+import type { CallEnd } from '../../../engine/core/blocking-calls.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 import type { FieldSample, SampleSize } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
@@ -9,6 +10,8 @@ export type { Finding, Findings, ValidationParams } from '../../../engine/ingest
 
 /** The input of `runChunk`, for a pool thread: plain data. */
 export interface ChunkJob {
+  /** The channel through which expressions call the host; there if the chunk has expressions. */
+  readonly calls?: CallEnd;
   readonly ref: ChunkRef;
   /** Number of the chunk within the import. */
   readonly index: number;

@@ -12,6 +12,7 @@ import { readerNamed } from '../../../readers/index.js';
 import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
+import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
 
 /**
@@ -83,7 +84,8 @@ function computedFields(
   const { expressions, columns, inputs = columns, validation } = job;
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
-  return computeFields({ batch, expressions, columns, inputs, isLenient, lineOf });
+  const host = expressionHost(expressions, job.calls);
+  return computeFields({ batch, expressions, columns, inputs, host, isLenient, lineOf });
 }
 
 /** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */

@@ -35,7 +35,7 @@ export async function writeRejectedFile(
   const file = await createFile(join(scratch, rejectedFileName), { md5: true });
   try {
     const records = await writeLines(runs, file, (block) =>
-      pool.run('gzip', () => block, signal, true),
+      pool.run('gzip', () => block, signal, { isUrgent: true }),
     );
     const written = await file.finish();
     const left = rejected - records;

@@ -1,15 +1,19 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import type { HostCall } from '../../expressions/protocol.js';
+import { errorsField } from '../import/expressions/compute-fields.js';
+import { computedNames } from '../import/expressions/input-columns.js';
 import type { RunContext } from '../job.js';
 import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
-import { withFinalTypes, type MigratedColumn } from './column-plan.js';
-import type { MigratedChunk } from './migrate-chunk.js';
+import { withFinalTypes } from './column-plan.js';
+import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
 /** Numbers of records; `read` is always the sum of the others. */
@@ -40,7 +44,9 @@ export class ChunkWriter {
   constructor(params: MigrationParams, context: RunContext) {
     this.#params = params;
     this.#context = context;
-    this.#mayChange = params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
+    this.#mayChange =
+      params.expressions !== null ||
+      params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
   }
 
   /** The results of the chunks, in the order of the query; those after an error that ends the migration are left out. */
@@ -70,8 +76,9 @@ export class ChunkWriter {
 
   /** Writes the rows that the query finds. */
   async writeAll(batches: AsyncIterable<RowBatch>): Promise<void> {
-    const { snapshot, columns } = this.#params;
-    const leaves = 2 + fieldsOfColumns(columns.map(({ to }) => to)).length;
+    const { snapshot, columns, expressions } = this.#params;
+    const held = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
+    const leaves = 2 + fieldsOfColumns(held).length;
     const isWhole = await this.#each(chunkRows(batches, snapshot, leaves), async (rows, index) => {
       this.firstRows ??= rows;
       this.#found += countRows(rows);
@@ -85,37 +92,53 @@ export class ChunkWriter {
 
   /** Writes these rows, for the report of a dry run. */
   async sample(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
-    const columns = withFinalTypes(this.#params.columns, final);
-    const { segment } = await this.#run(rows, 0, 's', columns, false);
+    const { segment } = await this.#run(rows, 0, 's', this.#finalPlan(final), false);
     return segment === null ? [] : [segment];
   }
 
   get #readsNothing(): boolean {
-    const { dryRun, change, columns } = this.#params;
-    return dryRun !== null && change === null && !columns.some(({ isCast }) => isCast);
+    const { dryRun, change, columns, expressions } = this.#params;
+    return (
+      dryRun !== null &&
+      change === null &&
+      expressions === null &&
+      !columns.some(({ isCast }) => isCast)
+    );
   }
 
   /** The second pass: writes the chunks again whose types differ from the ones unified over all chunks. */
   async #writeAgain(): Promise<void> {
     const { stored, columns } = this.#params;
     if (!this.#mayChange) return;
+    // The ids of the records keep their column.
+    const given = columns.flatMap(({ to }) => (to.physical === givenId.physical ? [givenId] : []));
     const seen = this.#results.map((chunk) => chunk.columns);
-    const final = unifyColumns(stored, seen).columns;
+    const final = unifyColumns([...given, ...stored], seen).columns;
     const outdated = this.#results.flatMap((chunk, index) =>
       chunk.stored > 0 && needsRewrite(chunk.columns, final) ? [index] : [],
     );
-    const changed = withFinalTypes(columns, final);
+    const changed = this.#finalPlan(final);
     await this.#each(outdated, (index) => this.#write(this.#rows[index]!, index, 'b', changed));
+  }
+
+  /** The plan with the types that are unified over all chunks. */
+  #finalPlan(final: Columns): ChunkPlan {
+    const { columns, expressions } = this.#params;
+    const known = expressions && {
+      ...expressions,
+      columns: final.filter(({ name }) => isComputed(expressions, name)),
+    };
+    return { columns: withFinalTypes(columns, final), expressions: known };
   }
 
   async #write(
     rows: ChunkRows,
     index: number,
     pass: 'a' | 'b',
-    columns: readonly MigratedColumn[] = this.#params.columns,
+    plan: ChunkPlan = this.#params,
   ): Promise<void> {
     const first = this.#results[index];
-    const chunk = await this.#run(rows, index, pass, columns, this.#params.dryRun !== null);
+    const chunk = await this.#run(rows, index, pass, plan, this.#params.dryRun !== null);
     if (first === undefined) {
       this.#results[index] = chunk;
       this.#report((this.#done += chunk.read));
@@ -133,7 +156,7 @@ export class ChunkWriter {
     rows: ChunkRows,
     index: number,
     pass: 'a' | 'b' | 's',
-    columns: readonly MigratedColumn[],
+    { columns, expressions }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
     const { commitId, validation, change } = this.#params;
@@ -145,6 +168,7 @@ export class ChunkWriter {
       (attempt) => ({
         rows,
         columns,
+        expressions,
         index,
         commitId,
         isFinal: pass !== 'a',
@@ -153,6 +177,7 @@ export class ChunkWriter {
         isDryRun: isDryRun && change === null,
       }),
       signal,
+      expressions === null ? {} : { answer: (call) => this.#context.callHost(call as HostCall) },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
@@ -209,6 +234,13 @@ export class ChunkWriter {
       errors: this.#errors,
     });
   }
+}
+
+/** What a chunk writes. */
+type ChunkPlan = Pick<MigrationParams, 'columns' | 'expressions'>;
+
+function isComputed({ fields }: MigrationExpressions, name: string): boolean {
+  return name === errorsField || computedNames(fields).has(name);
 }
 
 function merged(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {

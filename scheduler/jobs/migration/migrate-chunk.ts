@@ -1,8 +1,10 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
+import type { CallEnd } from '../../../engine/core/blocking-calls.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import {
   FindingCollector,
+  mergeFindings,
   type Findings,
   type ValidationParams,
 } from '../../../engine/ingest/findings.js';
@@ -14,6 +16,14 @@ import { reservedColumns } from '../../../engine/store/arrow.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
+import { expressionHost } from '../../expressions/host-functions.js';
+import {
+  computeFields,
+  errorsField,
+  type ComputedBatch,
+  type SourceExpressions,
+} from '../import/expressions/compute-fields.js';
+import { computedNames } from '../import/expressions/input-columns.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import type { MigratedColumn } from './column-plan.js';
@@ -23,6 +33,10 @@ import { readRows, withoutRecords } from './read-rows.js';
 export interface MigrationChunk {
   readonly rows: ChunkRows;
   readonly columns: readonly MigratedColumn[];
+  /** Null if no field is computed. */
+  readonly expressions: MigrationExpressions | null;
+  /** The channel through which expressions call the host; there if fields are computed. */
+  readonly calls?: CallEnd;
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
@@ -33,6 +47,15 @@ export interface MigrationChunk {
   readonly file: string;
   /** No segment is written. */
   readonly isDryRun: boolean;
+}
+
+/** The fields that a migration computes: plain data. */
+export interface MigrationExpressions {
+  readonly fields: SourceExpressions;
+  /** The columns of the source that expressions may read. */
+  readonly inputs: Columns;
+  /** The columns that the computed fields must have, as far as that is known. */
+  readonly columns: Columns;
 }
 
 /** The result of `migrateChunk`; `read` is always `stored + rejected`. */
@@ -56,22 +79,26 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const read = countRows(rows);
   const rejected = first.failed.reduce((sum, flag) => sum + flag, 0);
   // A warning that strict validation makes an error counts as one of its record.
-  const findings = { ...report.result(), records: rejected };
+  const parts = [report.result(), ...(first.findings ? [first.findings] : [])];
+  const findings = {
+    ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
+    records: rejected,
+  };
   const stored = read - rejected;
   const counts = { columns: first.batch.seen, read, stored, rejected, findings };
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
   if (!isStored || rejected === 0) {
     const segment = isStored ? await write(first.batch, job) : null;
-    release(first);
+    first.release();
     return { ...counts, segment };
   }
-  release(first);
+  first.release();
   const kept = withoutRecords(rows, first.failed);
   // What it reports has been reported.
   const second = await convert(job, kept, new FindingCollector(validation, true));
   const segment = await write(second.batch, job);
-  release(second);
+  second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
 
@@ -80,14 +107,17 @@ interface Converted {
   readonly batch: Batch;
   /** One byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
-  readonly casts: readonly ValueColumn[];
+  /** Warnings of expressions; absent without any. */
+  readonly findings?: Findings;
+  release(): void;
 }
 
 async function convert(
-  { columns }: MigrationChunk,
+  job: MigrationChunk,
   rows: ChunkRows,
   report: FindingCollector,
 ): Promise<Converted> {
+  const { columns } = job;
   const count = countRows(rows);
   const present = presentColumns(
     columns.map(({ from }) => from),
@@ -113,12 +143,49 @@ async function convert(
       data.push(renamed(read[i]!, column));
     }
   }
+  const computed = await computedFields(job, rows);
+  for (const [i, column] of (computed?.batch.columns ?? []).entries()) {
+    if (!isMade(column, computed!.names)) continue;
+    data.push(computed!.batch.data.data.children[i]!);
+  }
+  seen.push(...(computed?.batch.seen ?? []).filter((column) => isMade(column, computed!.names)));
   const batch = { ...makeBatch(storedColumns(seen), count, data), seen };
-  return { batch, failed, casts };
+  return {
+    batch,
+    failed,
+    ...(computed && { findings: computed.findings }),
+    release() {
+      for (const cast of casts) cast.release();
+      computed?.release();
+    },
+  };
 }
 
-function release({ casts }: Converted): void {
-  for (const cast of casts) cast.release();
+function isMade({ name }: Column, names: ReadonlySet<string>): boolean {
+  return names.has(name);
+}
+
+/** The fields that expressions compute of the rows, from the columns of the source; undefined without expressions. */
+async function computedFields(
+  { expressions, validation, calls }: MigrationChunk,
+  rows: ChunkRows,
+): Promise<(ComputedBatch & { readonly names: ReadonlySet<string> }) | undefined> {
+  if (expressions === null) return undefined;
+  const { fields, inputs, columns } = expressions;
+  const present = presentColumns(
+    inputs,
+    rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
+  ).flatMap(withMembers);
+  const computed = computeFields({
+    batch: makeBatch(present, countRows(rows), await readRows(rows, present)),
+    expressions: fields,
+    columns,
+    inputs,
+    host: expressionHost(fields, calls),
+    isLenient: validation.disable,
+    lineOf: (row) => row + 1,
+  });
+  return { ...computed, names: new Set([...computedNames(fields), errorsField]) };
 }
 
 async function write(batch: Batch, { commitId, index, file }: MigrationChunk): Promise<Segment> {

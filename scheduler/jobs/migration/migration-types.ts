@@ -7,6 +7,7 @@ import type { Segment, Snapshot } from '../../../engine/store/store.js';
 import type { Sample } from '../import/dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
 import type { Declaration } from '../import/known-columns.js';
+import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigratedColumn } from './column-plan.js';
 
 /** Parameters of `runMigration`. */
@@ -17,6 +18,7 @@ export interface MigrationParams {
   readonly snapshot: Snapshot;
   readonly request: QueryRequest;
   readonly columns: readonly MigratedColumn[];
+  readonly expressions: MigrationExpressions | null;
   /** Columns that the target has stored. */
   readonly stored: Columns;
   /** Stored columns and columns of declared fields of the target, whose types the migration must keep. */

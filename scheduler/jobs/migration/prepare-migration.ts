@@ -3,7 +3,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
 import { notFound } from '../../../engine/core/errors.js';
-import type { Column } from '../../../engine/core/types.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseMigrationParams, type QueryRequest } from '../../../engine/query/request/request.js';
 import { project, type Projected } from '../../../engine/query/results/projection.js';
@@ -12,12 +12,17 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import { checkPermission } from '../../queue/permissions.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
+import type { EvaluationOrigin } from '../../expressions/protocol.js';
+import { expressionsOf, hasExpression } from '../import/expressions/field-expressions.js';
+import { computedNames, inputFields } from '../import/expressions/input-columns.js';
+import { originOf } from '../import/prepare-import.js';
 import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import { createdBy, declaredBy, describedBy, transientBy } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
-import { appendableSnapshot, visibleData } from '../visible-data.js';
+import { appendableSnapshot, visibleData, type VisibleData } from '../visible-data.js';
 import { migratedColumns, type MigratedColumn } from './column-plan.js';
+import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
 /** The column of the source whose values become `givenId`, from which records are found that are deleted or replaced. */
@@ -60,6 +65,7 @@ export async function prepareMigration(
     return {
       ...shared,
       columns: isSame ? [] : [idColumn],
+      expressions: null,
       known: stored,
       declared: [],
       described: [],
@@ -75,18 +81,43 @@ export async function prepareMigration(
   }));
   const known = knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]);
   const projection = projectionOf(row, source.snapshot, source.fields, request);
-  const selected = projection.filter(({ isStored }) => isStored).map(({ column }) => column);
+  const computed = new Set(row.targetFields.filter(hasExpression).map(({ name }) => String(name)));
+  const selected = projection
+    .filter(({ column, isStored }) => isStored && !computed.has(column.name))
+    .map(({ column }) => column);
   const columns = migratedColumns(selected, known, stored);
   const sourceFields = fieldsFrom(projection, source.fields, fields.length === 0);
   return {
     ...shared,
     columns: change?.idFields === null ? [...columns, idColumn] : columns,
+    expressions: migrationExpressions(row, await originOf(task, context), source, fields, known),
     known,
     declared,
     described: [...sourceFields, ...describedBy(row.targetFields)],
     createdFields: createdFields(row, sourceFields, source.fields, fields),
     change,
     deletesRows: false,
+  };
+}
+
+/** The fields to compute, and the columns of the source that they may read: every field, whatever the query selects. */
+function migrationExpressions(
+  row: DatasetMigrationRow,
+  origin: EvaluationOrigin,
+  { snapshot, fields: sourceFields }: VisibleData,
+  fields: readonly FieldRow[],
+  known: Columns,
+): MigrationExpressions | null {
+  const columns = [...reservedColumns, ...snapshot.columns];
+  const expressions = expressionsOf(row, origin, fields, columns);
+  if (expressions === null) return null;
+  const declared = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
+  const read = inputFields(expressions);
+  const names = computedNames(expressions);
+  return {
+    fields: { ...expressions, declared, sourceFilename: null, sourceDataset: String(row.sourceId) },
+    inputs: columns.filter(({ name }) => read === 'all' || read.has(name)),
+    columns: known.filter(({ name }) => names.has(name)),
   };
 }
 

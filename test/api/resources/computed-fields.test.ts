@@ -68,6 +68,7 @@ describe('what expressions see', () => {
     ['len(record.items()) > 3', {}, [true, true, true, true]],
     ['source_dataset == str(id)', {}, [null, null, null, null]],
     ['value', {}, [null, null, null, null]],
+    ['len(record._id) == len(record._commit)', {}, [false, false, false, false]],
     ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
   ])('%s', async (expression, more, wanted) => {
     expect(await values(expression, more)).toEqual(wanted);

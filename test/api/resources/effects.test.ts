@@ -80,7 +80,6 @@ describe('what is not there yet answers with its name', () => {
     ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
     ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
     ['POST', '/v2/dataset_migrations', { annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
-    ['POST', '/v2/dataset_migrations', { target_fields: [{ name: 'a', expression: '1' }] }, 'target_fields'],
   ])('%s %s %j', async (method, path, body, key) => {
     const target = path.replace(':field', String(fixture.fieldId)).replace(':vault', String(fixture.vaultId));
     const { datasetId: id } = fixture;

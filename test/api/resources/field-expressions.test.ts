@@ -124,7 +124,7 @@ describe('expressions of target fields', () => {
       { name: 'q', expression: 'record.n / record.d', data_type: 'double' },
       { name: 'p', expression: 'record.n * 2', data_type: 'integer' },
       { name: 'x', expression: "'abc'", data_type: 'integer' },
-      { name: 'u', expression: 'user()', data_type: 'object' },
+      { name: 'u', expression: 'nobody()', data_type: 'object' },
     ];
     const done = await imported(
       [

@@ -44,6 +44,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
       { from: n!, to: { ...n!, physical: 'N~2' }, isCast: false },
       { from: id, to: givenId, isCast: false },
     ],
+    expressions: null,
     index: 0,
     commitId: 77,
     isFinal: false,

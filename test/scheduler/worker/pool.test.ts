@@ -82,7 +82,7 @@ test('runs urgent jobs before those that wait, each in order', async () => {
   const done: string[] = [];
   const add = (name: string, isUrgent: boolean): Promise<unknown> =>
     (pool as Pool)
-      .run('gzip', () => Buffer.from(name), signal, isUrgent)
+      .run('gzip', () => Buffer.from(name), signal, { isUrgent })
       .then(() => done.push(name));
   await Promise.all([
     add('first', false),

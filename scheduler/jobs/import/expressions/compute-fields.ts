@@ -34,6 +34,8 @@ export const errorsField = '_errors';
 export interface SourceExpressions extends FieldExpressions {
   /** Null for records of the request. */
   readonly sourceFilename: string | null;
+  /** The id of the dataset that a migration reads; absent in imports. */
+  readonly sourceDataset?: string;
 }
 
 /** A chunk whose fields are to be computed. */
@@ -44,6 +46,8 @@ export interface ComputationInput {
   readonly columns: Columns;
   /** The columns of the input over all chunks, as far as they are known. */
   readonly inputs: Columns;
+  /** The functions of the host that the expressions may call. */
+  readonly host: ExpressionHost;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
   /** The longest time for the whole chunk, in milliseconds. */
@@ -58,9 +62,6 @@ export interface ComputedBatch {
   readonly findings: Findings;
   release(): void;
 }
-
-/** Functions that need datasets or the user are not there yet in imports: the host that implements them is to be passed here. */
-const host: ExpressionHost = {};
 
 /**
  * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. In the records after that
@@ -120,7 +121,7 @@ class Computation {
     this.#variables = [
       null,
       expressions.sourceFilename,
-      null,
+      expressions.sourceDataset ?? null,
       expressions.targetDataset,
       ...expressionData(expressions).map.values(),
     ];
@@ -251,9 +252,9 @@ class Computation {
     }
     const slots = this.#slots;
     this.#variables[0] = slots.value(slot) ?? null;
-    if (reads === null) return expression.evaluate(record, this.#variables, host);
+    if (reads === null) return expression.evaluate(record, this.#variables, this.#input.host);
     for (let i = 0; i < reads.length; i++) given[i] = slots.memberValue(reads[i]!);
-    return expression.evaluatePaths(given, slots.lookUp, this.#variables, host);
+    return expression.evaluatePaths(given, slots.lookUp, this.#variables, this.#input.host);
   }
 
   #note(row: number, name: string, message: string): void {
@@ -286,7 +287,7 @@ const lenientRules = { disable: false, raiseOnErrors: false, strict: false, allo
 /** For casting constants. */
 const castRuntime: Runtime = {
   budget: new Budget(defaultLimits, () => performance.now()),
-  host,
+  host: {},
 };
 
 function has(columns: Columns, name: string): boolean {

@@ -9,10 +9,11 @@ import {
   type CompiledField,
 } from '../../../../engine/expression/annotate/fields.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
+import type { EvaluationOrigin } from '../../../expressions/protocol.js';
 import { PyDict } from '../../../../engine/expression/values/values.js';
 
 /** The expressions of an import: plain data, from which each thread compiles them. */
-export interface FieldExpressions {
+export interface FieldExpressions extends EvaluationOrigin {
   /** The target fields that have an expression, in the order of the request. */
   readonly fields: readonly JsonObject[];
   /** `annotator_params.data`, as JSON. */
@@ -29,9 +30,16 @@ export function hasExpression({ expression }: JsonObject): boolean {
   return expression !== undefined && expression !== null && expression !== '';
 }
 
-/** The expressions of an import; null if it has none. `columns` are stored in its dataset. */
+/** A job with target fields. */
+type ExpressionSource = Pick<
+  ImportRow,
+  'targetFields' | 'annotatorParams' | 'includeErrors' | 'datasetId'
+>;
+
+/** The expressions of an import or a migration; null if it has none. `columns` are stored in its dataset. */
 export function expressionsOf(
-  row: ImportRow,
+  row: ExpressionSource,
+  origin: EvaluationOrigin,
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {
@@ -48,6 +56,7 @@ export function expressionsOf(
       ...row.targetFields.map(({ name }) => String(name)),
     ],
     targetDataset: String(row.datasetId),
+    ...origin,
   };
 }
 

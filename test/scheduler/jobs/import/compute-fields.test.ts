@@ -12,6 +12,8 @@ import { annotationField } from '../../../../scheduler/jobs/import/expressions/f
 import { random } from '../../../random.js';
 import { seed } from '../../../seed.js';
 
+const origin = { user: { name: '', email: '' }, now: 0 };
+
 function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
   const { batch, findings, release } = computeFields({
     batch: makeBatch([], 3, []),
@@ -22,9 +24,11 @@ function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number
       declared: ['x'],
       targetDataset: '7',
       sourceFilename: null,
+      ...origin,
     },
     columns: [],
     inputs: [],
+    host: {},
     isLenient: false,
     ...(timeoutMs !== undefined && { timeoutMs }),
     lineOf: (row) => row + 10,
@@ -111,10 +115,12 @@ describe('the fields of a chunk are those of its records one by one', () => {
     const declared = ['i', 's', 'l', 'm', ...fields.map(({ name }) => name)];
     const { batch: made, release } = computeFields({
       batch,
-      expressions: { fields, data: '{}', includeErrors: true, declared, targetDataset: '7', sourceFilename: null },
+      expressions: { fields, data: '{}', includeErrors: true, declared, targetDataset: '7', sourceFilename: null,
+        ...origin },
       columns: [],
       inputs: batch.columns,
-      isLenient: false,
+      host: {},
+    isLenient: false,
       lineOf: (row) => row + 1,
     }); // prettier-ignore
     const annotation = new Annotation({

@@ -1,0 +1,141 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor } from '../server.js';
+
+/* Fields that a migration computes (contract 12; specification of expressions, sections 4 and 5). */
+
+const { ann, vaultId } = await startLab();
+const rows = 3000;
+const records = Array.from({ length: rows }, (_, i) => ({
+  i,
+  gene: ['BRCA1', 'TP53', 'EGFR'][i % 3],
+  ad: [i % 50, (i * 7) % 90],
+  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
+}));
+let sourceId: number;
+
+beforeAll(async () => {
+  sourceId = await newDataset('source');
+  // In parts, so that there are several segments.
+  for (let from = 0; from < rows; from += 1000) {
+    const body = { dataset_id: sourceId, data_records: records.slice(from, from + 1000) };
+    const made = await ann.post('/v2/dataset_imports', body);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+  }
+});
+
+async function newDataset(name: string): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `${name}${Math.random()}` }));
+} // prettier-ignore
+
+async function migrated(body: object): Promise<Record<string, unknown>> {
+  const made = await ann.post('/v2/dataset_migrations', { source_id: sourceId, ...body });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return json;
+}
+
+async function stored(datasetId: number, more: object = {}): Promise<readonly Record<string, unknown>[]> {
+  const body = { limit: 10_000, exclude_fields: ['_id', '_commit'], ...more };
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+  return json['results'] as readonly Record<string, unknown>[];
+} // prettier-ignore
+
+async function typesOf(datasetId: number): Promise<Record<string, unknown>> {
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
+  return Object.fromEntries(fields.map((field) => [String(field['name']), field['data_type']]));
+}
+
+test('are stored with the fields that the query selects, and see all of the source', async () => {
+  const target_id = await newDataset('computed');
+  const { metadata } = await migrated({
+    target_id,
+    source_params: { fields: ['i', 'gene'], filters: [['i__lt', 2500]] },
+    target_fields: [
+      { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
+      { name: 'vaf', expression: 'record.ad[1] / record.depth', depends_on: ['depth'], data_type: 'double' },
+      { name: 'gene', expression: 'value.lower()' },
+      { name: 'csq', expression: "'/'.join(record.info.csq or [])", is_transient: true },
+      { name: 'consequence', expression: "record.csq or None", depends_on: ['csq'] },
+      { name: 'late', expression: "record.i if record.i < 2400 else 'end'" },
+      { name: 'from', expression: 'source_dataset + target_dataset' },
+    ],
+  }); // prettier-ignore
+  const found = await stored(target_id);
+  expect(found).toHaveLength(2500);
+  for (const [n, row] of found.entries()) {
+    const { i, gene, ad, info } = records[n]!;
+    const depth = ad[0]! + ad[1]!;
+    expect(row).toEqual({
+      i,
+      gene: gene!.toLowerCase(),
+      depth,
+      vaf: depth === 0 ? null : ad[1]! / depth,
+      consequence: info.csq ? 'stop/gain' : null,
+      // One type for all chunks.
+      late: i < 2400 ? String(i) : 'end',
+      from: `${sourceId}${target_id}`,
+      ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),
+    });
+    expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero' } : null);
+  }
+  const zero = records.slice(0, 2500).filter(({ ad }) => ad[0] === 0 && ad[1] === 0).length;
+  const { warnings } = (metadata as { validation: { warnings: Record<string, unknown>[] } }).validation;
+  expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
+    { field: 'vaf', count: zero, line: 1, message: 'division by zero' },
+  ]);
+  expect(await typesOf(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
+}); // prettier-ignore
+
+test('are those that a query computes', async () => {
+  const target_fields = [
+    { name: 'a', expression: 'str(record.info.af)', data_type: 'string' },
+    { name: 'b', expression: "get(record, 'info.csq.1', record._id[:2])", data_type: 'string' },
+    { name: 'whole', expression: "','.join(sorted(k for k in record if record[k] is not None))", data_type: 'string' },
+  ];
+  const target_id = await newDataset('same');
+  await migrated({ target_id, source_params: { fields: ['i'] }, target_fields: target_fields.slice(0, 2) });
+  const wanted = await stored(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
+  expect(await stored(target_id)).toEqual(wanted);
+  const whole = await newDataset('whole');
+  await migrated({ target_id: whole, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
+  expect((await stored(whole))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
+}); // prettier-ignore
+
+test('replace fields of the dataset itself, by _id', async () => {
+  const own = await newDataset('own');
+  await migrated({ target_id: own, source_params: { limit: 1500 } });
+  const before = await stored(own);
+  await migrated({
+    source_id: own,
+    target_id: own,
+    commit_mode: 'upsert',
+    source_params: { filters: [['i__gte', 100]], fields: ['i'] },
+    target_fields: [{ name: 'twice', expression: 'record.i * 2', data_type: 'long' }],
+  });
+  const wanted = before.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
+  expect(await stored(own)).toEqual(wanted);
+});
+
+test('a dry run reports them and changes nothing', async () => {
+  const target_id = await newDataset('dry');
+  const { metadata } = await migrated({
+    target_id,
+    dry_run: true,
+    source_params: { fields: ['i'] },
+    target_fields: [{ name: 'n', expression: 'record.i + 1', data_type: 'long' }],
+  });
+  expect(JSON.stringify((metadata as { dry_run: unknown }).dry_run)).toContain('"n":1');
+  expect(await stored(target_id)).toEqual([]);
+});
+
+test.each<[object, string]>([
+  [{ name: 'x', expression: '1 +' }, 'Syntax error'],
+  [{ name: 'x', expression: 'record.x', data_type: 'number' }, 'data_type'],
+])('400: %j', async (field, message) => {
+  const body = { source_id: sourceId, target_id: sourceId, target_fields: [field] };
+  const { status, json } = await ann.post('/v2/dataset_migrations', body);
+  expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining(message)]);
+  expect(Object.keys(json)).toEqual(['target_fields']);
+});
