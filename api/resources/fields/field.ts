@@ -16,6 +16,7 @@ import {
   text,
 } from '../../http/schema.js';
 import { createdAndUpdated } from '../common-fields.js';
+import { readExpression } from './stored-expressions.js';
 
 /** What a field shows besides its row. */
 export interface FieldContext {
@@ -67,12 +68,9 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
   entity_type: { ...written, type: nullable(oneOf(...entityTypes)), example: null },
   expression: {
     ...written,
-    type: readBy(nullableText, (form, key) =>
-      form.text(key)
-        ? form.fail(key, 'Expressions are not available yet.')
-        : form.nullableText(key),
-    ),
-    description: 'Not available yet.',
+    type: readBy(nullableText, readExpression),
+    description:
+      'Computes the field of the records of each import into the dataset, and of each migration, whose target_fields do not.',
     example: null,
   },
   is_hidden: { ...written, type: boolean, example: false },
@@ -85,7 +83,12 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     lookup: 'update',
   },
   ordering: { ...written, type: nullable(integer), example: 7 },
-  depends_on: { ...written, type: strings, example: [] },
+  depends_on: {
+    ...written,
+    type: strings,
+    description: 'Fields that are computed before this one.',
+    example: [],
+  },
   url_template: {
     ...written,
     type: readBy(nullableText, (form, key) => {
@@ -152,7 +155,7 @@ export const targetField = repeating(
       expression: {
         type: anything,
         description:
-          'Computes the value of each record: a text in the language of expressions, or a constant of another type. Imports only.',
+          'Computes the value of each record: a text in the language of expressions, or a constant of another type.',
         example: null,
         create: 'optional',
       },

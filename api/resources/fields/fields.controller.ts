@@ -7,6 +7,7 @@ import { parseJson } from '../../../engine/core/json.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
+import { refuseCircles } from './stored-expressions.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined, value, values } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
@@ -45,6 +46,11 @@ export class FieldsController {
     const dataset =
       datasetId !== undefined &&
       (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
+    if (dataset && field.expression)
+      refuseCircles(form, [
+        ...(await catalog.fields.all(dataset.id)),
+        { dependsOn: [], expression: null, ...field },
+      ]);
     form.done();
     if (!dataset) throw new Error('done() lets no form without a dataset pass');
     return viewOf(
@@ -102,6 +108,11 @@ export class FieldsController {
     const form = new Form(body);
     const patch = readFieldPatch(form, field);
     refuseChange(form, 'dataset_id', field.datasetId, unchangeable.dataset);
+    const others = await this.context.catalog.fields.all(field.datasetId);
+    refuseCircles(
+      form,
+      others.map((one) => (one.id === field.id ? { ...one, ...patch } : one)),
+    );
     form.done();
     const row = await this.context.catalog.fields.update(field.id, patch);
     if (!row) throw notFound();

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
 import { dataTypes, fieldDefinition } from './field.js';
+import { refuseCircles } from './stored-expressions.js';
 
 /** A field definition, in a body of its own or in a list of fields; its dataset is not read. */
 export function readFieldDefinition(form: Form): Omit<NewFieldRow, 'datasetId'> {
@@ -16,7 +17,7 @@ export function readFieldList(
   list: readonly JsonObject[],
 ): readonly Omit<NewFieldRow, 'datasetId'>[] {
   const names = new Set<string>();
-  return list.map((definition, index) => {
+  const fields = list.map((definition, index) => {
     const own = new Form(definition);
     const values = readFieldDefinition(own);
     if (names.has(values.name)) own.fail('name', 'The name is given twice.');
@@ -25,6 +26,13 @@ export function readFieldList(
     form.absorbInto('fields', own, (key, messages) => `${label}, ${key}: ${messages}`);
     return values;
   });
+  const circles = new Form({});
+  refuseCircles(
+    circles,
+    fields.map((one) => ({ dependsOn: [], expression: null, ...one })),
+  );
+  form.absorbInto('fields', circles, (key, messages) => `${key}: ${messages}`);
+  return fields;
 }
 
 /**

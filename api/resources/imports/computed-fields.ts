@@ -1,4 +1,3 @@
-import { AppError } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { compileNamed, orderFields } from '../../../engine/expression/annotate/fields.js';
 import {
@@ -6,6 +5,7 @@ import {
   hasExpression,
 } from '../../../scheduler/jobs/import/expressions/field-expressions.js';
 import { Form } from '../../http/form.js';
+import { problemOf } from '../fields/stored-expressions.js';
 import { readTargetFields } from './import-options.js';
 
 /** The target fields of an import, with the known keys only. They may have expressions, which are compiled to find their mistakes. */
@@ -41,15 +41,4 @@ function checkExpressions(form: Form, key: string, targetFields: readonly JsonOb
   }
   const circle = problemOf(() => orderFields(computed.map(({ field }) => field)));
   if (circle !== undefined) form.fail(key, circle);
-}
-
-/** The message of the error that `work` throws about the request. */
-function problemOf(work: () => unknown): string | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
-  }
 }

@@ -13,7 +13,7 @@ import { checkPermission } from '../../queue/permissions.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
-import { expressionsOf, hasExpression } from '../import/expressions/field-expressions.js';
+import { expressionsOf } from '../import/expressions/field-expressions.js';
 import { computedNames, inputFields } from '../import/expressions/input-columns.js';
 import { originOf } from '../import/prepare-import.js';
 import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
@@ -81,7 +81,14 @@ export async function prepareMigration(
   }));
   const known = knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]);
   const projection = projectionOf(row, source.snapshot, source.fields, request);
-  const computed = new Set(row.targetFields.filter(hasExpression).map(({ name }) => String(name)));
+  const expressions = migrationExpressions(
+    row,
+    await originOf(task, context),
+    source,
+    fields,
+    known,
+  );
+  const computed = expressions === null ? new Set<string>() : computedNames(expressions.fields);
   const selected = projection
     .filter(({ column, isStored }) => isStored && !computed.has(column.name))
     .map(({ column }) => column);
@@ -90,7 +97,7 @@ export async function prepareMigration(
   return {
     ...shared,
     columns: change?.idFields === null ? [...columns, idColumn] : columns,
-    expressions: migrationExpressions(row, await originOf(task, context), source, fields, known),
+    expressions,
     known,
     declared,
     described: [...sourceFields, ...describedBy(row.targetFields)],

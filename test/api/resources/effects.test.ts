@@ -73,8 +73,6 @@ test('a file has no storage class and no capacity, and keeps its type and its va
 
 describe('what is not there yet answers with its name', () => {
   test.each<[string, string, object, string]>([
-    ['POST', '/v2/dataset_fields', { name: 'e', expression: '1' }, 'expression'],
-    ['PATCH', '/v2/dataset_fields/:field', { expression: '1' }, 'expression'],
     ['POST', '/v2/dataset_exports', { format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
     ['POST', '/v2/dataset_exports', { format: 'csv', annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
     ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],

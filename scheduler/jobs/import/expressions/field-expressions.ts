@@ -43,7 +43,8 @@ export function expressionsOf(
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {
-  const computed = row.targetFields.filter(hasExpression);
+  const given = row.targetFields.filter(hasExpression);
+  const computed = [...storedExpressions(fields, given), ...given];
   if (computed.length === 0) return null;
   const { data = {}, include_errors: includeErrors } = row.annotatorParams ?? {};
   return {
@@ -58,6 +59,19 @@ export function expressionsOf(
     targetDataset: String(row.datasetId),
     ...origin,
   };
+}
+
+/** The expressions that fields of the dataset have, but for those that the request computes itself. */
+function storedExpressions(
+  fields: readonly FieldRow[],
+  given: readonly JsonObject[],
+): readonly JsonObject[] {
+  const named = new Set(given.map(({ name }) => name));
+  return fields.flatMap(({ name, path, expression, dependsOn, ordering }) =>
+    expression && path.length === 1 && !named.has(name)
+      ? [{ name, expression, depends_on: [...dependsOn], ordering: ordering ?? 0 }]
+      : [],
+  );
 }
 
 /**
