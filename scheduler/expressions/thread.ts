@@ -1,18 +1,16 @@
 import { AppError, invalid } from '../../engine/core/errors.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
-import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
 import { castResult } from '../../engine/expression/annotate/cast.js';
-import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
-import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { asExpressionError, compileExpression } from '../../engine/expression/expression.js';
 import { ExpressionError } from '../../engine/expression/values/errors.js';
 import { limitExceeded } from '../../engine/expression/values/limits.js';
-import { PyDict, PyList } from '../../engine/expression/values/values.js';
+import { PyDict } from '../../engine/expression/values/values.js';
 import type { PyValue } from '../../engine/expression/values/values.js';
+import { annotationOf, listOf, memberOf, recordAnnotation } from './annotations.js';
 import { expressionHost } from './host-functions.js';
-import type { RequestedField, ThreadTask } from './protocol.js';
+import type { ThreadTask } from './protocol.js';
 
 /* The entry of a thread that evaluates expressions. */
 
@@ -78,28 +76,18 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
 /** Annotates the records of a page; answers them with the separator in between. */
 export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
   return outcome(() => {
-    const { sourceDataset, dropped, separator, fields } = task;
-    const schemaFields = task.schema.map(([name]) => name!);
-    const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
-    const schema = new RecordSchema(task.schema, task.floats);
-    const computed = new Set(fields.map(({ name }) => name));
     const host = expressionHost(task, task.calls);
-    const texts: string[] = [];
+    const annotate = recordAnnotation(task, task.sourceDataset);
+    const lines: string[] = [];
     let bytes = 0;
-    for (const text of recordTexts(task.records)) {
-      const record = valueOfJson(text) as PyDict;
-      schema.complete(record);
-      for (const one of annotation.annotate(record, host).records) {
-        for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
-        schema.reduce(one, computed);
-        const line = jsonOfValue(one, maxPageBytes);
+    for (const text of recordTexts(task.records))
+      for (const line of annotate(text, host)) {
         bytes += line.length + 1;
         if (bytes > maxPageBytes)
           throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
-        texts.push(line);
+        lines.push(line);
       }
-    }
-    return texts.join(separator);
+    return lines.join(task.separator);
   });
 }
 
@@ -126,23 +114,6 @@ function endOfText(text: string, start: number): number {
 
 const [quote, backslash, openBrace, closeBrace] = [34, 92, 123, 125];
 
-/** The annotation that a task asks for; `body` has constants and `data`. */
-function annotationOf(
-  task: ThreadTask<'annotate' | 'page'>,
-  body: PyValue,
-  more: { readonly sourceDataset?: string; readonly schemaFields?: readonly string[] } = {},
-): Annotation {
-  const data = memberOf(body, 'data') ?? memberOf(memberOf(body, 'annotator_params'), 'data');
-  return new Annotation({
-    ...more,
-    fields: task.fields.map((field, i) => annotationField(field, body, i)),
-    preExpression: task.preExpression,
-    postExpression: task.postExpression,
-    includeErrors: task.includeErrors,
-    ...(data instanceof PyDict && { data }),
-  });
-}
-
 function outcome(work: () => string): Promise<Outcome<string>> {
   return outcomeOf(() => {
     try {
@@ -154,24 +125,4 @@ function outcome(work: () => string): Promise<Outcome<string>> {
       throw error;
     }
   });
-}
-
-/** The member of an object; undefined if it is missing or null. */
-function memberOf(value: PyValue | undefined, name: string): PyValue | undefined {
-  return value instanceof PyDict ? (value.map.get(name) ?? undefined) : undefined;
-}
-
-function listOf(value: PyValue | undefined): readonly PyValue[] {
-  return value instanceof PyList ? value.items : [];
-}
-
-/** The field with its constant, which the body has in full precision. */
-function annotationField(
-  { isConstant, ...field }: RequestedField,
-  body: PyValue,
-  index: number,
-): AnnotationField {
-  if (!isConstant) return field;
-  const constant = memberOf(listOf(memberOf(body, 'fields'))[index], 'expression') ?? null;
-  return { ...field, expression: { constant } };
 }

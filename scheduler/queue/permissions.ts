@@ -1,3 +1,6 @@
+import type { TaskRow } from '../../engine/catalog/task-row.js';
+import { fullName } from '../../engine/catalog/users.js';
+import type { EvaluationOrigin } from '../expressions/protocol.js';
 import {
   principalOf,
   require as requireAccess,
@@ -36,4 +39,14 @@ export async function checkPermission(
         : `the user who created this task has no ${level} permission on the ${kind} any more`;
     throw new AppError(error.code, message, undefined, error);
   }
+}
+
+/** The user of a task, and the time of its request, so that expressions have the same in each attempt. */
+export async function originOf(
+  { userId, createdAt }: Pick<TaskRow, 'userId' | 'createdAt'>,
+  tables: Tables,
+): Promise<EvaluationOrigin> {
+  const user = await tables.users.get(userId);
+  const named = { name: user ? fullName(user) : '', email: user?.email ?? '' };
+  return { user: named, now: createdAt };
 }

@@ -99,7 +99,9 @@ async function written(format: string, from: Dataset, wanted: Wanted = {}): Prom
     for (let at = 0; at < refs.length; at += 700) {
       const rows = Int32Array.from(refs.slice(at, at + 700).flat());
       // Parts are sent between threads.
-      yield structuredClone(encodePart(structuredClone({ format, context, files, rows })));
+      yield structuredClone(
+        encodePart(structuredClone({ format, context, files, rows, annotation: null })),
+      );
     }
   }
   const pieces: Uint8Array[] = [];

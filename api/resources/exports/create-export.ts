@@ -8,9 +8,11 @@ import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
-import { annotatorParams } from '../imports/import-params.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
+import { isAnnotated, readAnnotation } from '../records/annotated-query.js';
+import { planAnnotation, rowAnnotation } from '../../../scheduler/expressions/plan-annotation.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { asOfText, resolveAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
@@ -31,7 +33,8 @@ export async function createExport(
   const format = readFormat(form);
   const params = dataset && readParams(form, await catalog.fields.all(dataset.id));
   const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
-  rejectAnnotation(form);
+  const annotation =
+    dataset && (await readAnnotationOf(context, form, dataset, { format, params }));
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
   form.done();
@@ -41,6 +44,7 @@ export async function createExport(
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({
     ...options,
+    ...annotation,
     ...(targetFullPath !== undefined && { targetFullPath }),
     datasetId: dataset.id,
     userId: caller.user.id,
@@ -99,10 +103,25 @@ async function readAsOf(
   }
 }
 
-function rejectAnnotation(form: Form): void {
-  const fields = form.objectList('target_fields');
-  if (fields && fields.length > 0) form.fail('target_fields', 'Not available in exports yet.');
-  annotatorParams.type.read?.(form, 'annotator_params');
+/** The fields to compute, checked; null if there are none. Their errors are added to the form. */
+async function readAnnotationOf(
+  { catalog }: AppContext,
+  form: Form,
+  { id }: DatasetRow,
+  { format, params }: { readonly format: string | undefined; readonly params: JsonObject | undefined }, // prettier-ignore
+): Promise<ReturnType<typeof rowAnnotation> | null> {
+  const [targets, settingsGiven] = [form.raw('target_fields'), form.raw('annotator_params')];
+  if (!isAnnotated({ target_fields: targets, annotator_params: settingsGiven })) return null;
+  try {
+    const settings = readAnnotation(targets, settingsGiven);
+    planAnnotation(settings, params ?? {}, await catalog.fields.all(id));
+    if (format !== undefined && format !== 'json')
+      form.fail('target_fields', `Computed fields are available in exports as json, not as ${format}: compute them in a dataset with a migration, and export that.`); // prettier-ignore
+    return rowAnnotation(settings);
+  } catch (error) {
+    form.absorb(error);
+    return null;
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   boolean,
   id,
   integer,
+  jsonObject,
   jsonObjects,
   nullable,
   nullableText,
@@ -14,7 +15,6 @@ import {
   timestamp,
 } from '../../http/schema.js';
 import { exportFormats } from '../../../scheduler/jobs/export/format.js';
-import { annotatorParams } from '../imports/import-params.js';
 import { asOfKey } from '../records/as-of.js';
 import { jobFields, priority, type JobContext } from '../tasks/job.js';
 
@@ -73,15 +73,16 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     target_fields: {
       type: jsonObjects,
       lookup: true,
-      description: 'Not available yet.',
+      description: 'Fields that are computed of each record, in exports as json.',
       example: [],
       create: 'optional',
       show: (row) => row.targetFields ?? [],
     },
     annotator_params: {
-      type: annotatorParams.type,
+      type: jsonObject,
       lookup: true,
-      description: 'Expressions are not available yet.',
+      description:
+        'data, include_errors, pre_annotation_expression and post_annotation_expression.',
       example: {},
       create: 'optional',
       show: (row) => row.annotatorParams ?? {},

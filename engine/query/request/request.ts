@@ -229,16 +229,14 @@ function flag(key: string, input: unknown): boolean {
   throw invalid(key, `Expected true or false, not ${show(input)}`);
 }
 
-/** Refuses what the interface has and this server has not yet: it would be ignored otherwise. */
+/** Refuses computed fields where a query stands inside another request, or is of a file: they would be ignored otherwise. */
 function refuseAnnotation(body: RequestBody): void {
-  if (isGiven(body['target_fields']))
-    throw invalid('target_fields', 'target_fields is not supported yet');
+  const why = 'has no effect inside these parameters: send it beside them';
+  if (isGiven(body['target_fields'])) throw invalid('target_fields', `target_fields ${why}`);
   const params = body['annotator_params'];
   if (typeof params !== 'object' || params === null) return;
-  for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
-    if (isGiven((params as RequestBody)[key]))
-      throw invalid('annotator_params', `${key} is not supported yet`);
-  }
+  for (const key of ['pre_annotation_expression', 'post_annotation_expression'])
+    if (isGiven((params as RequestBody)[key])) throw invalid('annotator_params', `${key} ${why}`);
 }
 
 /** True unless the value is null, an empty string or an empty list, which clients send for optional parts that they do not use. */

@@ -1,3 +1,5 @@
+import type { AnnotationTask } from '../../expressions/plan-annotation.js';
+import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileContext } from '../../../writers/writer.js';
@@ -14,6 +16,14 @@ interface ExportFile {
 /** Exports the records that a query finds. */
 export interface QueryExport extends ExportFile {
   readonly request: QueryRequest;
+  /** Null if no field is computed. */
+  readonly annotation: ExportAnnotation | null;
+}
+
+/** What expressions do to the records of an export: plain data. */
+export interface ExportAnnotation extends EvaluationOrigin {
+  readonly task: AnnotationTask;
+  readonly sourceDataset: string;
 }
 
 /** Exports the records that the commit of the snapshot has changed. */

@@ -1,6 +1,7 @@
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { FileContext, Writer } from '../../../writers/writer.js';
+import type { ExportAnnotation } from './export-types.js';
 import type { PartJob } from './part.js';
 
 /** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
@@ -18,7 +19,16 @@ export class PartCutter {
   #rows: Int32Array;
   #length = 0;
 
-  constructor(format: string, context: FileContext, snapshot: Snapshot, writer: Writer) {
+  readonly #annotation: ExportAnnotation | null;
+
+  constructor(
+    format: string,
+    context: FileContext,
+    snapshot: Snapshot,
+    writer: Writer,
+    annotation: ExportAnnotation | null = null,
+  ) {
+    this.#annotation = annotation;
     const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
     this.#most = Math.max(256, Math.min(writer.partRecords, Math.floor(partBytes / recordBytes)));
     this.#format = format;
@@ -41,7 +51,13 @@ export class PartCutter {
     if (this.#length === 0) return;
     const files = [...this.#files.keys()].map((segment) => this.#all[segment]!);
     const rows = this.#rows.slice(0, this.#length);
-    this.#jobs.push({ format: this.#format, context: this.#context, files, rows });
+    this.#jobs.push({
+      format: this.#format,
+      context: this.#context,
+      files,
+      rows,
+      annotation: this.#annotation,
+    });
     this.#files = new Map();
     this.#rows = new Int32Array(2 * this.#most);
     this.#length = 0;

@@ -20,7 +20,7 @@ const rowsAtOnce = 4_096;
 
 /** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
 export async function* partJobs(
-  { format, snapshot, request, file: fileContext }: QueryExport,
+  { format, snapshot, request, annotation, file: fileContext }: QueryExport,
   writer: Writer,
   context: RunContext,
   engine: QueryEngine | undefined,
@@ -30,7 +30,7 @@ export async function* partJobs(
     timeoutMs: exportMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
-  const cutter = new PartCutter(format, fileContext, snapshot, writer);
+  const cutter = new PartCutter(format, fileContext, snapshot, writer, annotation);
   const accept = (segment: number, row: number): void => cutter.accept(segment, row);
   for await (const batch of findRows(engine, snapshot, request, options))
     for (const _ of acceptBatch(batch, snapshot, accept)) yield* cutter.taken();

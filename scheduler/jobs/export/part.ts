@@ -7,6 +7,10 @@ import {
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
+import type { CallEnd } from '../../../engine/core/blocking-calls.js';
+import { recordAnnotation } from '../../expressions/annotations.js';
+import { expressionHost } from '../../expressions/host-functions.js';
+import type { ExportAnnotation } from './export-types.js';
 import { AppError } from '../../../engine/core/errors.js';
 
 /** A part of an export, for a pool thread: plain data. */
@@ -17,16 +21,24 @@ export interface PartJob {
   readonly files: readonly CheckedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
+  /** Null if no field is computed. */
+  readonly annotation: ExportAnnotation | null;
+  /** The channel through which expressions call the host; there if fields are computed. */
+  readonly calls?: CallEnd;
 }
 
 /** Encodes the records of a part with the writer of its format; returns the writer's `Part`. */
-export function encodePart({ format, context, files, rows }: PartJob): unknown {
+export function encodePart(job: PartJob): unknown {
+  const { format, context, files, rows, annotation } = job;
   const writer = writerNamed(format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);
   const segments = openSegments(files);
   const { projection } = context;
   const records: RecordSource = {
-    jsonLines: () => materialise(segments, refs(rows), projection, 'jsonLines'),
+    jsonLines() {
+      const lines = materialise(segments, refs(rows), projection, 'jsonLines');
+      return annotation === null ? lines : annotatedLines(lines, annotation, job.calls);
+    },
     delimitedLines: (layout) => delimitedLines(segments, refs(rows), projection, layout),
     arrowBatch: () => materialise(segments, refs(rows), projection, 'arrow'),
     storedBatch: () => materialise(segments, refs(rows), projection, 'columns'),
@@ -36,6 +48,19 @@ export function encodePart({ format, context, files, rows }: PartJob): unknown {
   } finally {
     segments.close();
   }
+}
+
+/** The lines of the records that expressions make of those of the part. */
+function annotatedLines(
+  lines: Uint8Array,
+  { task, sourceDataset, ...origin }: ExportAnnotation,
+  calls: CallEnd | undefined,
+): Uint8Array {
+  const annotate = recordAnnotation(task, sourceDataset);
+  const host = expressionHost(origin, calls);
+  const texts = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString().split('\n');
+  const annotated = texts.flatMap((text) => (text === '' ? [] : annotate(text, host)));
+  return Buffer.from(annotated.map((line) => `${line}\n`).join(''));
 }
 
 function* refs(rows: Int32Array): Generator<RowRef> {

@@ -17,7 +17,8 @@ import { parseExportParams } from '../../../engine/query/request/request.js';
 import { cellColumns } from '../../../engine/query/results/delimited.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { checkFormat } from './format.js';
-import { checkPermission, activePrincipal } from '../../queue/permissions.js';
+import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
+import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from '../visible-data.js';
 import type { CommitExport, ExportParams, ExportResult } from './export-types.js';
@@ -31,7 +32,9 @@ export async function prepareExport(
   const writer = checkFormat(row.format);
   const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
   const commitId = row.params['commit_id'];
-  const query = commitId === undefined ? row.params : {};
+  const settings = annotationOfRow(row);
+  const plan = settings && planAnnotation(settings, row.params, fields);
+  const query = commitId === undefined ? (plan?.query ?? row.params) : {};
   const request = parseExportParams(query, fields, await genesForQuery(query));
   const projection = project(snapshot.columns, fields, request);
   const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
@@ -41,7 +44,14 @@ export async function prepareExport(
   });
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const file = { projection, columns, options };
-  if (commitId === undefined) return { format: writer.format, snapshot, request, file };
+  if (commitId === undefined) {
+    const annotation = plan && {
+      ...(await originOf(task, catalog)),
+      task: plan.task,
+      sourceDataset: String(row.datasetId),
+    };
+    return { format: writer.format, snapshot, request, annotation, file };
+  }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);

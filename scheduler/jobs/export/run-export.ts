@@ -5,6 +5,7 @@ import { createFile } from '../../../engine/core/file-writer.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
 import type { Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
+import type { HostCall } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { commitPartJobs, partJobs } from './part-jobs.js';
@@ -78,7 +79,10 @@ async function* encodedParts(
     let records = 0;
     for await (const job of jobs) {
       records += job.rows.length / 2;
-      const part = pool.run('part', () => job, signal, { isUrgent: true });
+      const part = pool.run('part', () => job, signal, {
+        isUrgent: true,
+        ...(job.annotation && { answer: (call) => context.callHost(call as HostCall) }),
+      });
       // The promise is awaited later; until then a rejection must not count as unhandled.
       part.catch(() => undefined);
       encoding.push({ part, records: job.rows.length / 2 });

@@ -1,10 +1,8 @@
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { fullName } from '../../../engine/catalog/users.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { notFound } from '../../../engine/core/errors.js';
-import { checkPermission } from '../../queue/permissions.js';
-import type { EvaluationOrigin } from '../../expressions/protocol.js';
+import { checkPermission, originOf } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { RecordChange } from '../change/record-change.js';
@@ -37,21 +35,11 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
-    expressions: expressionsOf(row, await originOf(task, context), fields, columns),
+    expressions: expressionsOf(row, await originOf(task, catalog), fields, columns),
     fixedEntities: fixedEntities(fields, row.targetFields),
     known: [...given, ...knownColumns(stored, [...declared, ...declaredBy(row.targetFields)])],
     declared,
   };
-}
-
-/** The user of a task, and the time of its request, so that each attempt has the same. */
-export async function originOf(
-  task: TaskRow,
-  { catalog }: PublishContext,
-): Promise<EvaluationOrigin> {
-  const user = await catalog.users.get(task.userId);
-  const named = { name: user ? fullName(user) : '', email: user?.email ?? '' };
-  return { user: named, now: task.createdAt };
 }
 
 function changeOf({ commitMode, datasetId, idFields }: ImportRow): RecordChange | null {

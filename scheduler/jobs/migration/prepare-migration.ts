@@ -9,13 +9,12 @@ import { parseMigrationParams, type QueryRequest } from '../../../engine/query/r
 import { project, type Projected } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { checkPermission } from '../../queue/permissions.js';
+import { checkPermission, originOf } from '../../queue/permissions.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import { expressionsOf } from '../import/expressions/field-expressions.js';
 import { computedNames, inputFields } from '../import/expressions/input-columns.js';
-import { originOf } from '../import/prepare-import.js';
 import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import { createdBy, declaredBy, describedBy, transientBy } from '../import/target-fields.js';
@@ -83,7 +82,7 @@ export async function prepareMigration(
   const projection = projectionOf(row, source.snapshot, source.fields, request);
   const expressions = migrationExpressions(
     row,
-    await originOf(task, context),
+    await originOf(task, catalog),
     source,
     fields,
     known,

@@ -108,7 +108,8 @@ describe('exports', () => {
     [{ format: 'json', params: [1] }, 'params'],
     [{ format: 'json', target_full_path: 'nowhere:/x' }, 'target_full_path'],
     [{ format: 'json', target_full_path: 'Lab:/' }, 'target_full_path'],
-    [{ format: 'json', target_fields: [{ name: 'x' }] }, 'target_fields'],
+    [{ format: 'json', target_fields: [{ name: 'x', expression: '(' }] }, 'target_fields'],
+    [{ format: 'csv', target_fields: [{ name: 'x' }] }, 'target_fields'],
   ])('refuse %j and name %s', async (body, key) => {
     const { status, json } = await run(body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
@@ -144,5 +145,41 @@ describe('exports', () => {
     const id = idOf(await run({ format: 'json' }));
     const answer = await ann.put(path.replace('$', String(id)), { status: 'canceled' });
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, ['status']]);
+  });
+
+  describe('with computed fields', () => {
+    const target_fields = [
+      { name: 'twice', expression: 'record.n * 2', data_type: 'long' },
+      { name: 'top', expression: "dataset_count(D, filters=[['n__gte', record.n]])" },
+      { name: 'bad', expression: '1 / (record.n - 2)', data_type: 'double' },
+      { name: 'constant', expression: 7, data_type: 'integer' },
+    ];
+
+    async function exported(body: object): Promise<readonly unknown[]> {
+      const done = await run({ format: 'json', ...body });
+      expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
+      const link = await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`);
+      const bytes = Buffer.from(await (await fetch(String(link.json['url']))).arrayBuffer());
+      const lines = gunzipSync(bytes).toString().trimEnd().split('\n');
+      return lines.map((line) => JSON.parse(line) as unknown);
+    }
+
+    test('have the records of the query that computes the same', async () => {
+      const annotator_params = { data: { D: datasetId } };
+      const params = { fields: ['n', 'gene'], ordering: ['-n'] };
+      const query = { ...params, target_fields, annotator_params };
+      const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
+      const records = await exported({ params, target_fields, annotator_params });
+      expect(records).toEqual(json['results']);
+      expect(records.length).toBeGreaterThan(2);
+      expect(JSON.stringify(records)).toContain('division by zero');
+    });
+
+    test('may have more records than they read', async () => {
+      const annotator_params = { post_annotation_expression: '[record, record]' };
+      const once = await exported({ params: { fields: ['gene'] } });
+      const twice = await exported({ params: { fields: ['gene'] }, annotator_params });
+      expect(twice).toEqual(once.flatMap((record) => [record, record]));
+    });
   });
 });

@@ -1,0 +1,71 @@
+import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
+import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
+import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
+import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
+import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
+import { PyDict, PyList } from '../../engine/expression/values/values.js';
+import type { ExpressionHost, PyValue } from '../../engine/expression/values/values.js';
+import type { AnnotationTask } from './plan-annotation.js';
+import type { AnnotateTask, RequestedField } from './protocol.js';
+
+/** The largest record, as JSON. */
+const maxRecordBytes = 64_000_000;
+
+/** Annotates the JSON text of a record of a dataset; returns those of the records that it becomes. */
+export function recordAnnotation(
+  task: AnnotationTask,
+  sourceDataset: string,
+): (text: string, host: ExpressionHost) => readonly string[] {
+  const { dropped, fields } = task;
+  const schemaFields = task.schema.map(([name]) => name!);
+  const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
+  const schema = new RecordSchema(task.schema, task.floats);
+  const computed = new Set(fields.map(({ name }) => name));
+  return (text, host) => {
+    const record = valueOfJson(text) as PyDict;
+    schema.complete(record);
+    return annotation.annotate(record, host).records.map((one) => {
+      for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
+      schema.reduce(one, computed);
+      return jsonOfValue(one, maxRecordBytes);
+    });
+  };
+}
+
+/** The annotation that a task asks for; `body` has constants and `data`. */
+export function annotationOf(
+  task: Pick<AnnotateTask, 'fields' | 'preExpression' | 'postExpression' | 'includeErrors'>,
+  body: PyValue,
+  more: { readonly sourceDataset?: string; readonly schemaFields?: readonly string[] } = {},
+): Annotation {
+  const data = memberOf(body, 'data') ?? memberOf(memberOf(body, 'annotator_params'), 'data');
+  return new Annotation({
+    ...more,
+    fields: task.fields.map((field, i) => annotationField(field, body, i)),
+    preExpression: task.preExpression,
+    postExpression: task.postExpression,
+    includeErrors: task.includeErrors,
+    ...(data instanceof PyDict && { data }),
+  });
+}
+
+/** The member of an object; undefined if it is missing or null. */
+export function memberOf(value: PyValue | undefined, name: string): PyValue | undefined {
+  return value instanceof PyDict ? (value.map.get(name) ?? undefined) : undefined;
+}
+
+/** The items of a list; none for any other value. */
+export function listOf(value: PyValue | undefined): readonly PyValue[] {
+  return value instanceof PyList ? value.items : [];
+}
+
+/** The field with its constant, which the body has in full precision. */
+function annotationField(
+  { isConstant, ...field }: RequestedField,
+  body: PyValue,
+  index: number,
+): AnnotationField {
+  if (!isConstant) return field;
+  const constant = memberOf(listOf(memberOf(body, 'fields'))[index], 'expression') ?? null;
+  return { ...field, expression: { constant } };
+}
