@@ -163,6 +163,8 @@ function evaluate(batches: readonly Batch[]): number {
     declared: targetFields.map(({ name }) => name),
     targetDataset: '1',
     sourceFilename: 'clinvar.vcf.gz',
+    preExpression: '',
+    postExpression: '',
     user: { name: '', email: '' },
     now: 0,
   };

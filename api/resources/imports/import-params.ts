@@ -1,4 +1,6 @@
 import { entityTypes } from '../../../engine/core/types.js';
+import { compileNamed } from '../../../engine/expression/annotate/fields.js';
+import { problemOf } from '../fields/stored-expressions.js';
 import {
   anything,
   boolean,
@@ -83,10 +85,13 @@ export const validationParams = params({
   max_rejected: { type: integer, description: 'With on_error reject: the most records that may be rejected, 1000 when absent; more fail the import.' }, // prettier-ignore
 });
 
-/** Choice: a key of the interface that is not available is an error unless its value asks for nothing. */
-const notYet = readBy(text, (form, key) =>
-  form.text(key) ? form.fail(key, 'Not available yet.') : form.text(key),
-);
+/** An expression over a whole record. */
+const recordExpression = readBy(text, (form, key) => {
+  const expression = form.text(key);
+  if (expression === undefined || expression.trim() === '') return expression;
+  const problem = problemOf(() => compileNamed(key, expression));
+  return problem === undefined ? expression : form.fail(key, problem);
+});
 
 /** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */
 export const annotatorParams = params({
@@ -99,6 +104,6 @@ export const annotatorParams = params({
   keep_order: { type: boolean, initial: true },
   pool_size: { type: integer, initial: 100 },
   timeout: { type: integer, initial: 900 },
-  pre_annotation_expression: { type: notYet, initial: '' },
-  post_annotation_expression: { type: notYet, initial: '' },
+  pre_annotation_expression: { type: recordExpression, initial: '' },
+  post_annotation_expression: { type: recordExpression, initial: '' },
 });

@@ -122,10 +122,11 @@ export class ChunkRunner {
     if (result.segment !== null) await flushSegment(join(scratch, result.segment.path));
     rejected.use(index, result.rejectedPart?.bytes ?? 0);
     const rows = result.segment?.rows ?? result.stored; // no segment is written after an error
-    if (result.read !== result.stored + result.rejected || result.stored !== rows) {
+    const { read, made = 0, stored, rejected: refused } = result;
+    if (read + made !== stored + refused || stored !== rows) {
       throw new AppError(
         'internal',
-        `${this.#source.name}, chunk ${index}: ${result.read} records read, but ${result.stored} stored and ${result.rejected} rejected`,
+        `${this.#source.name}, chunk ${index}: ${read} records read and ${made} made, but ${stored} stored and ${refused} rejected`,
       );
     }
     return result;

@@ -64,6 +64,8 @@ export interface ChunkResult {
   /** Size of the chunk's text, decompressed. */
   readonly bytes: number;
   readonly read: number;
+  /** How many more records expressions have made of those that were read; negative if fewer. Absent if as many. */
+  readonly made?: number;
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;

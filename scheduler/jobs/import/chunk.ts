@@ -14,6 +14,8 @@ import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
+import { makesRecords } from './expressions/field-expressions.js';
+import { reshapeRecords } from './expressions/reshape-records.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
@@ -61,7 +63,8 @@ export async function runChunk(
     columns: batch.seen,
     lines,
     bytes: bytes.length,
-    read: batch.rows + report.rejected,
+    read: read.rows + report.rejected,
+    ...(batch.rows !== read.rows && { made: batch.rows - read.rows }),
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
@@ -85,7 +88,8 @@ function computedFields(
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
   const host = expressionHost(expressions, job.calls);
-  return computeFields({ batch, expressions, columns, inputs, host, isLenient, lineOf });
+  const compute = makesRecords(expressions) ? reshapeRecords : computeFields;
+  return compute({ batch, expressions, columns, inputs, host, isLenient, lineOf });
 }
 
 /** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */

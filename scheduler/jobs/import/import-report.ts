@@ -6,9 +6,11 @@ import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 import type { SourceRun } from './source-run.js';
 
-/** Numbers of records; `records_read` is always the sum of the others. */
+/** Numbers of records; what was read and made is always the sum of the others. */
 export interface RecordCounts {
   readonly records_read: number;
+  /** How many more records expressions have made of those that were read; absent if as many. */
+  readonly records_made?: number;
   /** Records without an error. They are in the dataset if `is_committed` is true. */
   readonly records_stored: number;
   readonly records_rejected: number;
@@ -61,6 +63,7 @@ export async function importReport(
     records_read: total((source) => source.records_read),
     records_stored: total((source) => source.records_stored),
     records_rejected: total((source) => source.records_rejected),
+    ...madeCount(total((source) => source.records_made ?? 0)),
   });
   const bytes = total((source) => source.bytes);
   return {
@@ -96,13 +99,23 @@ async function sourceReport(run: SourceRun): Promise<SourceReport> {
       records_read: sum((chunk) => chunk.read),
       records_stored: sum((chunk) => chunk.stored),
       records_rejected: sum((chunk) => chunk.rejected),
+      ...madeCount(sum((chunk) => chunk.made ?? 0)),
     }),
   };
 }
 
+function madeCount(made: number): Pick<RecordCounts, 'records_made'> {
+  return made === 0 ? {} : { records_made: made };
+}
+
 function checked(name: string, counts: RecordCounts): RecordCounts {
-  const { records_read: read, records_stored: stored, records_rejected: rejected } = counts;
-  if (read === stored + rejected) return counts;
+  const {
+    records_read: read,
+    records_stored: stored,
+    records_rejected: rejected,
+    records_made: made = 0,
+  } = counts;
+  if (read + made === stored + rejected) return counts;
   throw new AppError(
     'internal',
     `${name}: ${read} records read, but ${stored} stored and ${rejected} rejected`,

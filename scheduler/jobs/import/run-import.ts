@@ -11,6 +11,7 @@ import { applyChange } from '../change/apply-change.js';
 import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
+import { makesRecords } from './expressions/field-expressions.js';
 import { computedNames, inputFields } from './expressions/input-columns.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
@@ -68,7 +69,9 @@ async function settleInputs(
 ): Promise<void> {
   if (expressions === null || exceededLimit(runs) !== undefined) return;
   const computed = computedNames(expressions);
-  const kept = stored.filter(({ name }) => !computed.has(name));
+  const kept = stored.filter(({ name, physical }) =>
+    makesRecords(expressions) ? physical === givenId.physical : !computed.has(name),
+  );
   const seen = runs.flatMap((run) => run.inputs());
   const { columns } = unifyColumns(kept, seen);
   const flow = flowOf(context);

@@ -1,5 +1,7 @@
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
+import { makesRecords } from './expressions/field-expressions.js';
 import {
   mergeFindings,
   noFindings,
@@ -108,7 +110,12 @@ export class SourceRun {
           ...expressions,
           sourceFilename: importContext.isUrgent ? null : source.name,
         },
-        inputs: known.filter(({ name }) => !computedNames(expressions).has(name)),
+        // Where expressions make the records, their results have the known types, and their input those of its values.
+        inputs: known.filter(({ name, physical }) =>
+          makesRecords(expressions)
+            ? physical === givenId.physical
+            : !computedNames(expressions).has(name),
+        ),
       }),
     };
   }

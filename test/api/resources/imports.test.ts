@@ -144,7 +144,7 @@ describe('imports', () => {
       [{ records: [{}], target_fields: [{}] }, 'target_fields'],
       [{ records: [{}], target_fields: [{ name: 'a', expression: '1 +' }] }, 'target_fields'],
       [{ records: [{}], validation_params: { disable: 'maybe' } }, 'validation_params'],
-      [{ records: [{}], annotator_params: { pre_annotation_expression: 'x' } }, 'annotator_params'],
+      [{ records: [{}], annotator_params: { pre_annotation_expression: '(' } }, 'annotator_params'],
       [{ records: [{}], priority: 'x' }, 'priority'],
       [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
       [{ object_id: good, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],

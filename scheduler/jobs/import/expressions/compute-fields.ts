@@ -67,7 +67,7 @@ export interface ComputedBatch {
  * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. In the records after that
  * they end with the error of a limit, so that slow expressions do not fail an import either.
  */
-const chunkTimeoutMs = 300_000;
+export const chunkTimeoutMs = 300_000;
 
 /** The longest message of an error that is stored, characters. */
 const maxMessage = 500;
@@ -258,7 +258,7 @@ class Computation {
   }
 
   #note(row: number, name: string, message: string): void {
-    const text = message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
+    const text = shortened(message);
     this.#collector.warn(this.#context.line, codes.expressionError, name, text);
     if (!this.#input.expressions.includeErrors) return;
     const errors = this.#errors.get(row) ?? new Map<string, string>();
@@ -282,7 +282,17 @@ class Computation {
 }
 
 /** The rules of the report: an error of an expression never fails an import. */
-const lenientRules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+export const lenientRules = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: true,
+};
+
+/** A message as it is stored. */
+export function shortened(message: string): string {
+  return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
+}
 
 /** For casting constants. */
 const castRuntime: Runtime = {

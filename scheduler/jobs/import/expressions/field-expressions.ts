@@ -16,6 +16,9 @@ import { PyDict } from '../../../../engine/expression/values/values.js';
 export interface FieldExpressions extends EvaluationOrigin {
   /** The target fields that have an expression, in the order of the request. */
   readonly fields: readonly JsonObject[];
+  /** Expressions that make records of each record before and after its fields; empty for none. */
+  readonly preExpression: string;
+  readonly postExpression: string;
   /** `annotator_params.data`, as JSON. */
   readonly data: string;
   /** The errors of a record are stored with it. */
@@ -23,6 +26,14 @@ export interface FieldExpressions extends EvaluationOrigin {
   /** The fields of the dataset and of the request, which are None where a record lacks them. */
   readonly declared: readonly string[];
   readonly targetDataset: string;
+}
+
+/** Whether expressions make other records of each record, so that every field is a result of them. */
+export function makesRecords({
+  preExpression,
+  postExpression,
+}: Pick<FieldExpressions, 'preExpression' | 'postExpression'>): boolean {
+  return preExpression !== '' || postExpression !== '';
 }
 
 /** Whether a target field has an expression: null and the empty text ask for nothing. */
@@ -45,10 +56,16 @@ export function expressionsOf(
 ): FieldExpressions | null {
   const given = row.targetFields.filter(hasExpression);
   const computed = [...storedExpressions(fields, given), ...given];
-  if (computed.length === 0) return null;
-  const { data = {}, include_errors: includeErrors } = row.annotatorParams ?? {};
+  const params = row.annotatorParams ?? {};
+  const { data = {}, include_errors: includeErrors } = params;
+  const text = (key: string): string => String(params[key] ?? '').trim();
+  const preExpression = text('pre_annotation_expression');
+  const postExpression = text('post_annotation_expression');
+  if (computed.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
     fields: computed.map((field) => typedBy(field, fields)),
+    preExpression,
+    postExpression,
     data: stringifyJson(data ?? {}),
     includeErrors: row.includeErrors && includeErrors !== false,
     declared: [

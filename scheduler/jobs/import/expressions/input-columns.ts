@@ -1,11 +1,12 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
-import { compiledExpressions, type FieldExpressions } from './field-expressions.js';
+import { compiledExpressions, makesRecords, type FieldExpressions } from './field-expressions.js';
 
 /** The fields of the input that expressions read, or `all` if they may read any. */
 export type InputFields = ReadonlySet<string> | 'all';
 
 /** The fields of the input that the expressions of an import read; each may read the value that it replaces. */
 export function inputFields(expressions: FieldExpressions): InputFields {
+  if (makesRecords(expressions)) return 'all';
   const names = new Set<string>();
   for (const { field, expression } of compiledExpressions(expressions)) {
     if (expression?.fieldsRead === 'all') return 'all';
@@ -57,6 +58,7 @@ export function readColumns(
   input: Columns,
   expressions: FieldExpressions,
 ): Columns {
+  if (makesRecords(expressions)) return input;
   const computed = computedNames(expressions);
   const kept = stored.filter(({ name }) => !computed.has(name));
   const names = new Set(kept.map(({ name }) => name));

@@ -12,7 +12,7 @@ import { annotationField } from '../../../../scheduler/jobs/import/expressions/f
 import { random } from '../../../random.js';
 import { seed } from '../../../seed.js';
 
-const origin = { user: { name: '', email: '' }, now: 0 };
+const origin = { preExpression: '', postExpression: '', user: { name: '', email: '' }, now: 0 };
 
 function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
   const { batch, findings, release } = computeFields({

@@ -1,0 +1,126 @@
+import type { Data } from 'apache-arrow';
+import type { Column } from '../../../../engine/core/types.js';
+import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
+import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
+import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
+import { FindingCollector } from '../../../../engine/ingest/findings.js';
+import { recordFields } from '../../../../engine/ingest/make-column.js';
+import { RecordContext } from '../../../../engine/ingest/record-context.js';
+import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
+import { codes } from '../../../../engine/ingest/validation-codes.js';
+import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { ValueAppender } from './append-value.js';
+import {
+  chunkTimeoutMs,
+  errorsField,
+  lenientRules,
+  shortened,
+  type ComputationInput,
+  type ComputedBatch,
+} from './compute-fields.js';
+import { annotationField, expressionData } from './field-expressions.js';
+import { RecordSlots } from './record-slots.js';
+
+/**
+ * Evaluates the expressions of a chunk that make records of each record: `pre_annotation_expression` and `post_annotation_expression`
+ * (specification of expressions, section 5.5). All records become values, and their fields columns again, whose types follow the values
+ * unless they are known.
+ */
+export function reshapeRecords(input: ComputationInput): ComputedBatch {
+  const { batch, expressions, columns, inputs, host, isLenient, lineOf } = input;
+  const collector = new FindingCollector(lenientRules);
+  let misfit: string | null = null;
+  const context = new RecordContext({
+    isDisabled: isLenient,
+    reject: (_line, _code, _field, message) => void (misfit ??= message),
+    warn: (line, code, field, message) => collector.warn(line, code, field, message),
+  });
+  const appender = new ValueAppender(context);
+  const made: ValueColumn[] = [];
+  const fields = recordFields({
+    declared: columns,
+    hints: batch.columns.filter(({ type, isList }) => !isList && type !== 'object'),
+    context,
+    onNew: (column) => made.push(column),
+  });
+  const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
+  const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
+  slots.all();
+  const { sourceFilename, sourceDataset } = expressions;
+  const annotation = new Annotation({
+    fields: expressions.fields.map(annotationField),
+    preExpression: expressions.preExpression,
+    postExpression: expressions.postExpression,
+    includeErrors: true,
+    data: expressionData(expressions),
+    schemaFields: [...new Set(names)],
+    targetDataset: expressions.targetDataset,
+    ...(sourceFilename !== null && { sourceFilename }),
+    ...(sourceDataset !== undefined && { sourceDataset }),
+  });
+  const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
+  let rows = 0;
+
+  /** Stores a record; a value that does not fit its field becomes null and an error of the record. */
+  const store = (record: PyDict): void => {
+    const errors = record.map.get(errorsField);
+    const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
+    for (const [name, message] of messages)
+      collector.warn(context.line, codes.expressionError, String(name), shortened(String(message)));
+    for (const [name, value] of record.map) {
+      if (value === null || name === errorsField) continue;
+      misfit = null;
+      append(String(name), value);
+      if (misfit === null) continue;
+      collector.warn(context.line, codes.expressionError, String(name), shortened(misfit));
+      messages.set(name, misfit);
+    }
+    if (messages.size > 0 && expressions.includeErrors) {
+      const stored = new PyDict();
+      for (const [name, message] of messages) stored.map.set(String(name), shortened(String(message)));
+      append(errorsField, stored);
+    }
+    rows++;
+  }; // prettier-ignore
+  const append = (name: string, value: PyValue): void => {
+    const column = fields.field(name);
+    if (column === null) return;
+    column.padTo(rows);
+    appender.append(column, value);
+  };
+
+  for (let row = 0; row < batch.rows; row++) {
+    slots.go(row);
+    context.line = lineOf(row);
+    context.record++;
+    const record = slots.record();
+    if (performance.now() < end) {
+      for (const one of annotation.annotate(record, host).records) store(one);
+      continue;
+    }
+    const late = new PyDict();
+    late.map.set('pre_annotation_expression', lateMessage);
+    record.map.set(errorsField, late);
+    store(record);
+  }
+  for (const column of made) column.padTo(rows);
+  return {
+    batch: madeBatch(made, rows),
+    findings: collector.result(),
+    release: () => {
+      for (const column of made) column.release();
+    },
+  };
+}
+
+const lateMessage =
+  'Expression limit exceeded: too much time for the records of one part of the source';
+
+function madeBatch(made: readonly ValueColumn[], rows: number): Batch {
+  const seen = made.map((column) => column.column());
+  const stored: { readonly column: Column; readonly data: Data }[] = seen.flatMap((column, i) =>
+    column.seen === undefined ? [{ column, data: made[i]!.finish(rows) }] : [],
+  );
+  const columns = storedColumns(stored.map(({ column }) => column));
+  return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen }; // prettier-ignore
+}
