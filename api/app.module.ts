@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
 import { ErrorsFilter } from './http/errors.filter.js';
+import { fitsPath } from './http/operation-row.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { OpenapiDocument } from './http/openapi.js';
@@ -91,15 +92,6 @@ const knownKeys = new KnownKeys(operations, schemas);
 function methodsOf(path: string): readonly string[] {
   const rows = Object.values(operations);
   return [
-    ...new Set(rows.filter((row) => row.paths.some((p) => fits(p, path))).map((r) => r.method)),
+    ...new Set(rows.filter((row) => row.paths.some((p) => fitsPath(p, path))).map((r) => r.method)),
   ];
-}
-
-function fits(pattern: string, path: string): boolean {
-  const wanted = pattern.split('/');
-  const actual = path.split('/');
-  return (
-    wanted.length === actual.length &&
-    wanted.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
-  );
 }

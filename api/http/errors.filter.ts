@@ -1,5 +1,6 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorCode } from '../../engine/core/errors.js';
+import { unservedMessage } from './unserved.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
@@ -109,13 +110,17 @@ export class ErrorsFilter implements ExceptionFilter {
     void reply.send(Buffer.from(JSON.stringify(answer.body)));
   }
 
+  /** The answer 405 or 501 to a request for which there is no route. */
   private forUnknownMethod(
     error: unknown,
     request: ApiRequest,
     reply: ApiReply,
   ): ErrorAnswer | undefined {
     if (!request.is404 || !(error instanceof HttpException)) return undefined;
-    const methods = this.methodsOf(request.url.split('?', 1)[0] ?? '');
+    const path = request.url.split('?', 1)[0] ?? '';
+    const unserved = unservedMessage(request.method, path);
+    if (unserved !== undefined) return { status: 501, body: { detail: unserved }, isBug: false };
+    const methods = this.methodsOf(path);
     if (methods.length === 0) return undefined;
     reply.header('Allow', methods.join(', '));
     const detail = `Method "${request.method}" not allowed.`;

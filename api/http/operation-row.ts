@@ -112,3 +112,13 @@ export function crudOperations(name: string, description: CrudDescription): Crud
 
 /** The summary of PUT and PATCH. */
 export const updating = 'Changes the given keys; PUT and PATCH do the same.';
+
+/** Whether a path is one of a pattern, in which `:name` stands for one part. */
+export function fitsPath(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const actual = path.split('/');
+  return (
+    wanted.length === actual.length &&
+    wanted.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
+  );
+}

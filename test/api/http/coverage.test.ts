@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import type { OperationRow } from '../../../api/http/operation-row.js';
+import { unservedOperations } from '../../../api/http/unserved.js';
 import { operations } from '../../../api/resources/index.js';
 import { expectPage } from '../../written-page.js';
 
@@ -62,7 +63,7 @@ function report(lines: readonly Line[]): string {
     '',
     '<!-- Written by test/api/http/coverage.test.ts from test/api/interface.txt and the routes that the server has. -->',
     '',
-    `${works} of ${lines.length} operations work. Whatever is not served yet answers 404.`,
+    `${works} of ${lines.length} operations work. Whatever is not served yet answers 501 and says what to do instead.`,
     '',
     ...sections,
   ].join('\n');
@@ -72,6 +73,16 @@ test('docs/coverage.md says what the server serves', async () => {
   const lines = await readLines();
   expect(lines.length).toBeGreaterThan(120);
   expectPage(target, report(lines));
+});
+
+test('what is not served is listed with what to do instead, and nothing else is', async () => {
+  const missing = (await readLines()).filter((line) => !isServed(line));
+  const listed = unservedOperations.flatMap(({ methods, path }) =>
+    methods.map((method) => `${method} ${shape(path)}`),
+  );
+  expect(listed.toSorted()).toEqual(
+    missing.map(({ method, path }) => `${method} ${shape(path)}`).toSorted(),
+  );
 });
 
 test('the interface lists no operation twice', async () => {

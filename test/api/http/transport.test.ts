@@ -201,7 +201,7 @@ describe('answers', () => {
 
   test('what is not there is 404, what is not done there 405', async () => {
     expect((await ann.get('/v9/x')).text).toBe('{"detail":"Not found"}');
-    expect((await ann.get('/v2/object_copy_tasks')).status).toBe(404);
+    expect((await ann.get('/v2/object_copies')).status).toBe(404);
     const answer = await ann.delete('/v2/vaults');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET']);
     expect(answer.json).toEqual({ detail: 'Method "DELETE" not allowed.' });

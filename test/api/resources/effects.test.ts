@@ -288,3 +288,23 @@ test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found'
   const found = await ann.post(`/v2/datasets/${dataset_id}/data`, { entities: [['literature', 'PMID: 28166811']] });
   expect([found.status, found.json['total']]).toEqual([200, 1]);
 }); // prettier-ignore
+
+test.each([
+  ['GET', '/v2/dataset_templates'],
+  ['POST', '/v2/object_copy_tasks/'],
+  ['GET', '/v2/objects/7/versions?show_deleted=True'],
+  ['PUT', '/v2/objects/7/versions/3'],
+])('%s %s answers 501 and says what to do instead', async (method, path) => {
+  const { status, json } = await ann.call(method, path, method === 'GET' ? undefined : {});
+  expect([status, json]).toEqual([
+    501,
+    { detail: expect.stringMatching(/^Not available on this server: .+\. Instead, .+\.$/) },
+  ]);
+});
+
+test('other paths and methods are as they were', async () => {
+  expect((await ann.get('/v2/dataset_template')).status).toBe(404);
+  expect((await ann.get('/v2/objects/7/versions/')).status).toBe(501);
+  expect((await ann.call('PATCH', '/v2/objects/7/versions', {})).status).toBe(404);
+  expect((await ann.call('DELETE', '/v2/vaults', undefined)).status).toBe(405);
+});
