@@ -13,7 +13,6 @@ const wholeUpload = 'upload the file in one request, to its upload_url';
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
 const tokens = 'use a token, which `strandlake token create` prints';
 const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations, and a file by uploading it again'; // prettier-ignore
-const written = 'write target_fields in each request, or expressions in the fields of a dataset';
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
@@ -32,10 +31,6 @@ export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['GET'], path: '/v2/datasets/:id/beacon', name: 'The beacon of a dataset', instead: 'query the dataset, or use POST /v2/beacon_sets' },
   { methods: ['GET'], path: '/v2/datasets/:id/changelog', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
   { methods: ['GET'], path: '/v2/datasets/:id/changelog/:version', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
-  { methods: ['GET', 'POST'], path: '/v2/dataset_templates', name: 'Templates', instead: written },
-  { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/dataset_templates/:id', name: 'Templates', instead: written },
-  { methods: ['GET'], path: '/v2/dataset/:id/template', name: 'Templates', instead: written },
-  { methods: ['GET'], path: '/v2/datasets/:id/template', name: 'Templates', instead: written },
   { methods: ['GET', 'POST'], path: '/v2/applications', name: 'Applications', instead: tokens },
   { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/applications/:id', name: 'Applications', instead: tokens },
   { methods: ['GET'], path: '/v2/applications/:id/secret', name: 'Applications', instead: tokens },

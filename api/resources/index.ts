@@ -82,6 +82,12 @@ import { TasksController } from './tasks/tasks.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { user, userSummary } from './users/user.js';
 import {
+  DatasetTemplateController,
+  datasetTemplateOperations,
+} from './templates/dataset-template.controller.js';
+import { template } from './templates/template.js';
+import { TemplatesController, templateOperations } from './templates/templates.controller.js';
+import {
   UsersController,
   currentUserOperations,
   userOperations,
@@ -127,6 +133,8 @@ export const resources: readonly ResourceEntry[] = [
   { controller: RestoresController, operations: [restoreOperations], declarations: [restoreTask] },
   { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancel] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
+  { controller: TemplatesController, operations: [templateOperations], declarations: [template] },
+  { controller: DatasetTemplateController, operations: [datasetTemplateOperations] },
   { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },
   { controller: BeaconsController, operations: [beaconOperations], declarations: [beacon] },
   { controller: ExpressionsController, operations: [expressionOperations], schemas: expressionSchemas },

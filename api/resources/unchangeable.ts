@@ -39,5 +39,6 @@ export const unchangeable = {
   content:
     'The size and the md5 of a file are those of its upload; upload a file anew to change them.',
   fields: 'Fields of a dataset are added and changed with /v2/dataset_fields.',
+  template: 'A template applies when a dataset is created.',
   dataset: 'A field cannot be moved to another dataset.',
 } as const;

@@ -15,6 +15,7 @@ import { permissionLevels, type Viewer, type Permission } from './permission.js'
 import type { SavedQueryRow } from './saved-queries.js';
 import type { OwnedRow } from './saved-resource.js';
 import type { TaskRow } from './task-row.js';
+import type { TemplateRow } from './templates.js';
 import type { TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
 import type { VaultRow } from './vaults.js';
@@ -40,6 +41,7 @@ export interface Kinds {
   readonly restore: ArchiveRow;
   readonly task: TaskRow;
   readonly 'saved query': SavedQueryRow;
+  readonly template: TemplateRow;
   readonly 'beacon set': BeaconSetRow;
   readonly beacon: BeaconRow;
   readonly user: UserRow;
@@ -128,11 +130,15 @@ export function requireAdministrator({ user }: Pick<Principal, 'user'>): void {
   throw new AppError('forbidden', 'Only an administrator of the account may do this.');
 }
 
+/** A saved resource; users of every account may read it if it is public. */
+type PublicRow = OwnedRow & { readonly isPublic?: boolean };
+
 /** Access to a saved resource: the account may read it if it is shared, only its owner may change it. */
-function requireOwner(principal: Principal, owned: OwnedRow, level: Permission): void {
+function requireOwner(principal: Principal, owned: PublicRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;
-  if (!isOwner && !(owned.isShared && owned.accountId === user.accountId)) throw notFound();
+  const isOfAccount = owned.isShared && owned.accountId === user.accountId;
+  if (!isOwner && !isOfAccount && owned.isPublic !== true) throw notFound();
   requireScope(principal, level);
   if (!isOwner && level !== 'read')
     throw new AppError('forbidden', 'Only its owner may change this.');
@@ -141,7 +147,7 @@ function requireOwner(principal: Principal, owned: OwnedRow, level: Permission):
 /** A resource that belongs to a user. */
 interface OwnedResource<R> {
   readonly row: R;
-  readonly owned: OwnedRow;
+  readonly owned: PublicRow;
 }
 
 /** A resource in a vault, whose permissions apply to it. */
@@ -216,6 +222,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
     };
   },
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
+  template: async (tables, id) => ofOwner(await tables.templates.get(id)),
   'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),
   beacon: async (tables, id) => ofOwner(await tables.beacons.get(id)),
   user: async (tables, id) => {

@@ -26,6 +26,7 @@ import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
+import { templateTable, type TemplateRow } from './templates.js';
 import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
 import type { SavedResourceTable } from './saved-resource.js';
 import { searchTable } from './search.js';
@@ -53,6 +54,7 @@ export interface Tables {
   readonly tasks: TaskTable;
   readonly idempotencyKeys: IdempotencyKeyTable;
   readonly savedQueries: SavedResourceTable<SavedQueryRow>;
+  readonly templates: SavedResourceTable<TemplateRow>;
   readonly beaconSets: SavedResourceTable<BeaconSetRow>;
   readonly beacons: SavedResourceTable<BeaconRow>;
   readonly globalBeacons: GlobalBeaconTable;
@@ -164,6 +166,7 @@ function tablesOf(db: Database): Tables {
     tasks: taskTable(db),
     idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),
+    templates: templateTable(db),
     beaconSets: beaconSetTable(db),
     beacons: beaconTable(db),
     globalBeacons: globalBeaconTable(db),

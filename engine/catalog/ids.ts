@@ -16,6 +16,7 @@ export type SmallIdKind =
   | 'vault'
   | 'field'
   | 'saved query'
+  | 'template'
   | 'beacon set'
   | 'beacon'
   | 'global beacon';

@@ -11,6 +11,7 @@ import {
   firstSchema,
   globalBeaconSchema,
   savedResourceSchema,
+  templateSchema,
   idempotencyKeySchema,
   importKeySchema,
 } from './schema.js';
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'archives of datasets', statements: archiveSchema },
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
+  { version: 13, name: 'templates', statements: templateSchema },
 ];
 
 /**

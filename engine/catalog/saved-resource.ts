@@ -27,6 +27,10 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly accountId?: number;
   readonly isShared?: boolean;
   readonly name?: string;
+  readonly templateType?: string;
+  readonly isPublic?: boolean;
+  /** All of these. */
+  readonly tags?: readonly string[];
   readonly beaconSetId?: number;
   /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
   readonly datasetId?: number;
@@ -39,7 +43,7 @@ type ResourcePatch<R extends SavedResourceRow> = Partial<
   Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
 >;
 
-/** A table of saved resources: saved queries, beacon sets or beacons. */
+/** A table of saved resources: saved queries, beacon sets, beacons or templates. */
 export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
   /** The user's own and those shared with their account, newest first. */
@@ -47,7 +51,7 @@ export interface SavedResourceTable<R extends SavedResourceRow> {
   create(row: NewResource<R>): Promise<R>;
   update(
     id: number,
-    patch: ResourcePatch<R> & { readonly isShared?: boolean },
+    patch: ResourcePatch<R> & { readonly isShared?: boolean; readonly isPublic?: boolean },
   ): Promise<R | undefined>;
   delete(id: number): Promise<void>;
 }
@@ -67,6 +71,8 @@ interface SharedTable {
   readonly from: Sql;
   /** The table with the columns for owner and sharing. */
   readonly owner: Sql;
+  /** The condition of rows that everybody may read, if there are any. */
+  readonly isPublic?: Sql;
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
 
@@ -75,7 +81,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,
   kind: SmallIdKind,
-  { from, owner, conditions }: SharedTable,
+  { from, owner, isPublic, conditions }: SharedTable,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {
     const row = await db.get(
@@ -86,7 +92,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   return {
     get,
     list: (filter, page) => {
-      const clauses = [visible(owner, filter.viewer), ...conditions(filter)];
+      const clauses = [visible(owner, filter.viewer, isPublic), ...conditions(filter)];
       if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
         clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
@@ -114,8 +120,9 @@ export function savedResourceTable<R extends SavedResourceRow>(
   };
 }
 
-function visible(owner: Sql, viewer: Viewer | null): Sql {
+function visible(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
   if (viewer === null) return sql`1 = 1`;
   return sql`(${owner}.user_id = ${viewer.userId}
-    OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1))`;
+    OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1)
+    OR ${isPublic})`;
 }

@@ -373,3 +373,20 @@ export const datasetMigrationSchema: readonly string[] = [
   `CREATE INDEX dataset_migrations_source ON dataset_migrations (source_id, id)`,
   `CREATE INDEX dataset_migrations_task ON dataset_migrations (task_id)`,
 ];
+
+/** Adds templates of datasets and imports. */
+export const templateSchema: readonly string[] = [
+  `INSERT INTO counters (name, value) VALUES ('template', 0)`,
+  `CREATE TABLE dataset_templates (${ownedColumns},
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    template_type TEXT NOT NULL,
+    is_public SMALLINT NOT NULL,
+    tags TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    entity_params TEXT NOT NULL,
+    reader_params TEXT NOT NULL,
+    validation_params TEXT NOT NULL,
+    annotator_params TEXT NOT NULL)`,
+  `CREATE INDEX dataset_templates_owner ON dataset_templates (account_id, user_id)`,
+];

@@ -5,7 +5,6 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { plainValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { declarations } from '../../engine/expression/library/declarations.js';
-import { functionError } from '../../engine/expression/values/errors.js';
 import { PyList } from '../../engine/expression/values/values.js';
 import type {
   ExpressionHost,
@@ -14,6 +13,7 @@ import type {
   Runtime,
 } from '../../engine/expression/values/values.js';
 import type { EvaluationOrigin, HostAnswer, HostCall } from './protocol.js';
+import { templateFunction } from './template-function.js';
 
 /** The longest JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
@@ -35,15 +35,7 @@ function hostFunctions(call: (call: HostCall) => HostAnswer): ReadonlyMap<string
       name,
       (runtime, args) => valueOf(runtime, cached({ name, args: argumentsText(runtime, args) })),
     ]);
-  return new Map([
-    ...functions,
-    [
-      'annotate',
-      () => {
-        throw functionError('templates are not available yet');
-      },
-    ],
-  ]);
+  return new Map([...functions, ['annotate', templateFunction(cached)]]);
 }
 
 /** The host of expressions in a thread that calls through `calls`. */

@@ -1,3 +1,4 @@
+import { templateIdField } from '../templates/named-template.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -176,6 +177,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       update: true,
       show: null,
     },
+    template_id: templateIdField,
     fields: {
       type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
       description: 'The fields that exist before the first import.',

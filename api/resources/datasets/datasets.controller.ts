@@ -40,6 +40,7 @@ export const DatasetsController = crudController<
     refuseChange(form, 'vault_id', object?.vaultId, unchangeable.vault);
     refuseChange(form, 'capacity', capacity, unchangeable.capacity);
     refuseChange(form, 'fields', undefined, unchangeable.fields);
+    refuseChange(form, 'template_id', undefined, unchangeable.template);
     form.done();
     const changed = await context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, id, storageClass);

@@ -10,6 +10,7 @@ import { parseQuery, type QueryRequest } from '../../../engine/query/request/req
 import type { HostAnswer, HostCall } from '../../../scheduler/expressions/protocol.js';
 import type { VisibleData } from '../../../scheduler/jobs/visible-data.js';
 import { answerTo } from '../../http/errors.filter.js';
+import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
 import { datasetByIdOrPath } from '../records/dataset-by-path.js';
 import { readableData, unlessDeleted } from '../records/query-records.js';
@@ -40,12 +41,17 @@ export async function answerHostCall(scope: FunctionScope, call: HostCall): Prom
     return answer;
   } catch (error) {
     if (error instanceof AppError && error.code === 'not-found')
-      throw new AppError('not-found', `there is no ${call.name === 'beacon' ? 'such beacon set' : `dataset ${shown(args[0])}`}`); // prettier-ignore
+      throw new AppError('not-found', `there is no ${missingThing(call.name, args[0])}`); // prettier-ignore
     if (!answerTo(error).isBug) throw error;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scope.context.log(logLine('error', { function: call.name, error: text }));
     throw new AppError('internal', 'Internal server error');
   }
+}
+
+function missingThing(name: string, first: unknown): string {
+  if (name === 'beacon') return 'such beacon set';
+  return `${name === 'template' ? 'template' : 'dataset'} ${shown(first)}`;
 }
 
 const functions: Readonly<Record<string, DatasetFunction>> = {
@@ -155,6 +161,11 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   },
 
   beacon: (scope, args) => beacon(scope, args),
+
+  template: async ({ context, caller }, [id]) => {
+    const { fields } = await requireResource(context.catalog, caller, 'template', Number(id), 'read'); // prettier-ignore
+    return { json: stringifyJson(fields), floats: [] };
+  },
 };
 
 /** The keys of a query. */

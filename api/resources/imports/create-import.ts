@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
+import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
@@ -19,6 +20,7 @@ import {
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
+import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
 import { checkIdFields, checkTargetFields } from './import-options.js';
 
 /**
@@ -32,7 +34,8 @@ export async function createImport(
 ): Promise<ImportRow> {
   const dataset = await requireDatasetNamed(context.catalog, caller, form, 'dataset_id', 'write');
   const source = await sourceOf(context, caller, form);
-  const options = importResource.readCreate(form);
+  const template = await namedTemplate(context.catalog, caller, form);
+  const options = withTemplate(template, importResource.readCreate(form));
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
@@ -59,6 +62,23 @@ export async function createImport(
     }),
   };
   return source.records ? importRecords(context, job, source.records) : importFile(context, job);
+}
+
+/** The options of an import, with what a template says where the request says nothing: fields by name, parameters by key. */
+function withTemplate(
+  template: TemplateRow | undefined,
+  options: Partial<NewImport>,
+): Partial<NewImport> {
+  if (template === undefined) return options;
+  const merged = (own: JsonObject, given: JsonObject | null | undefined): JsonObject => ({ ...own, ...given }); // prettier-ignore
+  return {
+    ...options,
+    targetFields: withTemplateFields(template, options.targetFields ?? []),
+    entityParams: merged(template.entityParams, options.entityParams),
+    readerParams: merged(template.readerParams, options.readerParams),
+    validationParams: merged(template.validationParams, options.validationParams),
+    annotatorParams: merged(template.annotatorParams, options.annotatorParams),
+  };
 }
 
 /** Checks what `validation_params` say about records with errors: those of the import, and those that a file of a manifest overrides. */

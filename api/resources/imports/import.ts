@@ -21,6 +21,7 @@ import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
 import { cancelKey, jobFields, priority, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
+import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
 import { readIdFields, readGenomeBuild } from './import-options.js';
 import { annotatorParams, entityParams, validationParams } from './import-params.js';
@@ -120,6 +121,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       example: null,
       show: ({ idFields }) => idFields,
     },
+    template_id: templateIdField,
     target_fields: {
       ...written,
       type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../engine/core/types.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -5,6 +6,7 @@ import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
+import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
 import { unchangeable } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
@@ -29,7 +31,10 @@ export async function createObject(
   const vaultId = form.requiredId('vault_id');
   const { fields: definitions = [], capacity, storageClass, ...rest } = values;
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
-  const fields = readFieldList(form, definitions);
+  const template = await namedTemplate(context.catalog, caller, form);
+  const ofTemplate = template?.fields.filter((field) => field['is_transient'] !== true) ?? [];
+  const named = template && { ...template, fields: ofTemplate.map(storedDefinition) };
+  const fields = readFieldList(form, withTemplateFields(named, definitions));
   if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
   }
@@ -63,4 +68,9 @@ export async function createObject(
     }
     return created;
   });
+}
+
+/** A field of a template as a field of a dataset, which has no constants: these belong to imports. */
+function storedDefinition({ is_transient: _, expression, ...definition }: JsonObject): JsonObject {
+  return { ...definition, ...(typeof expression === 'string' && { expression }) };
 }

@@ -1,3 +1,4 @@
+import { templateIdField } from '../templates/named-template.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
@@ -276,6 +277,7 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
     },
     url: constant(null),
     capacity: { ...capacityField, show: null, create: 'optional', update: true, lookup: 'update' },
+    template_id: templateIdField,
     fields: {
       ...optional,
       type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),

@@ -99,6 +99,7 @@ export class ObjectsController {
     refuseChange(form, 'size', object.size, unchangeable.content);
     refuseChange(form, 'md5', object.md5, unchangeable.content);
     refuseChange(form, 'fields', undefined, unchangeable.fields);
+    refuseChange(form, 'template_id', undefined, unchangeable.template);
     const dataset = await this.context.catalog.datasets.get(object.id);
     refuseChange(form, 'capacity', dataset?.capacity, unchangeable.capacity);
     if (!dataset) refuseChange(form, 'storage_class', null, unchangeable.storageClass);

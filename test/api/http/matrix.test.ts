@@ -41,6 +41,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.lookup': 'read',
   'datasets.verify': 'read',
   'datasets.diff': 'read',
+  'datasets.template': 'read',
   'datasets.diskUse': 'read',
   'commits.download': 'read',
   'fields.list': 'read',

@@ -2,7 +2,12 @@
  * The resources that belong to a user and not to a vault, by the first part of their operations' names. `saved-resources.test.ts` tests who
  * may do what with them, and `matrix.test.ts` leaves them out.
  */
-export const ownedResources: readonly string[] = ['savedQueries', 'beaconSets', 'beacons'];
+export const ownedResources: readonly string[] = [
+  'savedQueries',
+  'beaconSets',
+  'beacons',
+  'templates',
+];
 
 /** True for an operation on such a resource. */
 export function isOwned(operation: string): boolean {

@@ -171,9 +171,17 @@ describe('who may do what (A2)', () => {
 
   test.each([false, true])('with is_shared %s', async (isShared) => {
     const query = idOf(await ann.post('/v2/saved_queries', { name: 'mine', is_shared: isShared }));
+    const account = (await ann.get('/v1/user')).json['account'] as { readonly id: number };
+    const template = idOf(
+      await ann.post('/v2/dataset_templates', {
+        name: 'mine',
+        account_id: isShared ? account.id : null,
+      }),
+    );
     await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: isShared });
     const ids: Readonly<Record<string, unknown>> = {
       saved_queries: query,
+      dataset_templates: template,
       beacon_sets: setId,
       beacons: beaconIds[0],
     };

@@ -180,15 +180,21 @@ describe('damage', () => {
     },
   );
 
-  test('a flipped bit is an error (F2)', async () => {
+  test('a flipped bit is an error, but in bytes that no checksum covers and that mean nothing (F2)', async () => {
+    let errors = 0;
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       for (let round = 0; round < 40; round++) {
         const flipped = Buffer.from(bytes);
         const at = 30 + random(bytes.length - 80);
         flipped[at]! ^= 1 << random(8);
-        await expect(body(file(flipped), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+        // The time in the header of a block, for one, changes nothing.
+        const read = await body(file(flipped), 0, 50_000).catch((error: unknown) => error as Error);
+        if (read instanceof Error) expect(read.message).toMatch(/^it\.vcf: /);
+        else expect(read.text === text.toString()).toBe(true);
+        errors += read instanceof Error ? 1 : 0;
       }
     }
+    expect(errors).toBeGreaterThan(70);
   });
 
   test('zero padding is accepted, other bytes after the end are not (F2)', async () => {

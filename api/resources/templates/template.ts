@@ -1,0 +1,114 @@
+import type { TemplateRow } from '../../../engine/catalog/templates.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { Form, isObject } from '../../http/form.js';
+import { constant, declareResource } from '../../http/resource.js';
+import {
+  boolean,
+  filledText,
+  id,
+  jsonObject,
+  listOf,
+  nullable,
+  readBy,
+  reference,
+  text,
+  type ValueType,
+} from '../../http/schema.js';
+import {
+  createdAndUpdated,
+  descriptionField,
+  tagsField,
+  userField,
+  type WithUser,
+} from '../common-fields.js';
+import { readImportFields } from '../imports/computed-fields.js';
+import { targetFieldView } from '../imports/import.js';
+import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
+
+/** What a template shows besides its row. */
+export interface TemplateContext extends WithUser {
+  readonly origin: string;
+}
+
+const written = { create: 'optional', update: true } as const;
+
+/** The fields of a template: a list, an object by name, or a single field. */
+function readFields(form: Form, key: string): readonly JsonObject[] | undefined {
+  const given = form.raw(key);
+  if (given === undefined || given === null) return undefined;
+  const isSingle = isObject(given) && typeof given['name'] === 'string';
+  const own = new Form({ [key]: isSingle ? [given] : given });
+  const fields = readImportFields(own, key);
+  form.absorbInto(key, own, (_name, messages) => messages);
+  return fields;
+}
+
+function params(type: ValueType, description: string) {
+  return { ...written, type, description, example: {}, initial: {} };
+}
+
+/** A template (contract 13). */
+export const template = declareResource<TemplateRow, TemplateContext>({
+  name: 'DatasetTemplate',
+  description: 'A template: definitions of fields and parameters, for datasets and imports.',
+  fields: {
+    class_name: constant('DatasetTemplate'),
+    id: {
+      type: nullable(id),
+      description: 'null for the template of a dataset, which is not saved.',
+      example: 7,
+    },
+    url: {
+      type: nullable(text),
+      example: 'http://localhost:7878/v2/dataset_templates/7',
+      show: (row, { origin }) => `${origin}/v2/dataset_templates/${row.id}`,
+    },
+    name: { type: filledText, example: 'Somatic variants', create: 'required', update: true },
+    description: { ...descriptionField, initial: null },
+    version: { ...written, type: text, example: '1.0.0', initial: '' },
+    template_type: { ...written, type: text, example: 'dataset', initial: 'dataset' },
+    is_public: {
+      ...written,
+      type: boolean,
+      description: 'Whether users of every account may read it.',
+      example: false,
+      initial: false,
+    },
+    tags: { ...tagsField, initial: [] },
+    fields: {
+      ...written,
+      type: readBy(listOf(reference('TargetFieldCreate')), readFields),
+      description: 'Definitions of fields, as target_fields of an import.',
+      example: [],
+      initial: [],
+      show: ({ fields }) => fields.map(targetFieldView),
+    },
+    entity_params: params(entityParams.type, 'As of an import.'),
+    reader_params: params(jsonObject, 'As of an import.'),
+    validation_params: params(validationParams.type, 'As of an import.'),
+    annotator_params: params(annotatorParams.type, 'As of an import.'),
+    account_id: {
+      type: nullable(id),
+      description:
+        'The account whose users may read it; null: only its owner. A request may only set null, or the own account.',
+      example: 1,
+      create: 'optional',
+      update: true,
+      lookup: true,
+      show: ({ accountId, isShared }) => (isShared ? accountId : null),
+    },
+    account: { type: id, example: 1, show: ({ accountId }) => accountId },
+    user: userField,
+    user_id: { type: id, example: 3 },
+    ...createdAndUpdated,
+  },
+  examples: {
+    create: {
+      name: 'Somatic variants',
+      fields: [
+        { name: 'vaf', data_type: 'double', expression: 'record.ad[1] / sum(record.ad)' },
+        { name: 'gene', entity_type: 'gene' },
+      ],
+    },
+  },
+});

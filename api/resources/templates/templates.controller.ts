@@ -1,0 +1,75 @@
+import { viewerOf } from '../../../engine/catalog/access.js';
+import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
+import { crudController } from '../../http/crud.js';
+import { readBoolean, type Form } from '../../http/form.js';
+import { omitUndefined, value, values } from '../../http/list-query.js';
+import { crudOperations } from '../../http/operation-row.js';
+import type { QueryParams } from '../../http/page.js';
+import type { Caller } from '../../http/request.js';
+import { presenterFor } from '../presenter.js';
+import { template, type TemplateContext } from './template.js';
+
+/** The operations on templates. */
+export const templateOperations = crudOperations('templates', {
+  tag: 'Templates',
+  path: '/v2/dataset_templates',
+  noun: 'a template',
+  resource: template,
+  query: {
+    name: 'Exact name.',
+    template_type: 'Such as dataset.',
+    is_public: 'true or false.',
+    tags: 'Templates with all of these tags.',
+  },
+  summaries: {
+    create: 'Saves a template of datasets and imports.',
+    list: "Lists the user's own templates, those of the account, and public ones.",
+  },
+});
+
+/** Templates (contract 13). */
+export const TemplatesController = crudController<'template', TemplateContext, SavedResourceFilter>(
+  {
+    kind: 'template',
+    operations: templateOperations,
+    declaration: template,
+    table: ({ templates }) => templates,
+    filter,
+    contexts: (context, request, rows) => {
+      const presenter = presenterFor(context, request);
+      return Promise.all(
+        rows.map(async ({ userId }) => ({
+          user: await presenter.user(userId),
+          origin: request.origin,
+        })),
+      );
+    },
+    resolve: (_context, caller, form, _values, row) =>
+      Promise.resolve({ isShared: sharedBy(form, caller) ?? row?.isShared ?? true }),
+    delete: (context, { id }) => context.catalog.templates.delete(id),
+  },
+);
+
+/** Whether `account_id` shares the template with the account; undefined if the request does not say. */
+function sharedBy(form: Form, { account }: Caller): boolean | undefined {
+  if (!form.has('account_id')) return undefined;
+  const given = form.raw('account_id') ?? '';
+  if (given === '') return false;
+  if (Number(given) !== account.id)
+    form.fail('account_id', 'Must be null, for a private template, or the id of your account.');
+  return true;
+}
+
+function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+  const isPublic = value(query, 'is_public');
+  const tags = values(query, 'tags');
+  return {
+    viewer: viewerOf(caller),
+    ...omitUndefined<SavedResourceFilter>({
+      name: value(query, 'name'),
+      templateType: value(query, 'template_type'),
+      isPublic: isPublic === undefined ? undefined : (readBoolean(isPublic) ?? false),
+      tags: tags.length === 0 ? undefined : tags.flatMap((tag) => tag.split(',')),
+    }),
+  };
+}

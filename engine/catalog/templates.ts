@@ -1,0 +1,64 @@
+import type { JsonObject } from '../core/types.js';
+import type { Database } from './database.js';
+import {
+  savedResourceColumns,
+  savedResourceTable,
+  type SavedResourceRow,
+  type SavedResourceTable,
+} from './saved-resource.js';
+import { sql } from './sql.js';
+import { table } from './table.js';
+
+/** A template of datasets and imports: definitions of fields, and parameters of imports. Shared means with the account. */
+export interface TemplateRow extends SavedResourceRow {
+  readonly name: string;
+  readonly version: string;
+  readonly templateType: string;
+  /** Users of every account may read it. */
+  readonly isPublic: boolean;
+  readonly tags: readonly string[];
+  /** As target fields of an import. */
+  readonly fields: readonly JsonObject[];
+  readonly entityParams: JsonObject;
+  readonly readerParams: JsonObject;
+  readonly validationParams: JsonObject;
+  readonly annotatorParams: JsonObject;
+}
+
+const templates = table<TemplateRow>(
+  'datasetTemplates',
+  {
+    ...savedResourceColumns,
+    name: 'plain',
+    version: 'plain',
+    templateType: 'plain',
+    isPublic: 'flag',
+    tags: 'json',
+    fields: 'json',
+    entityParams: 'json',
+    readerParams: 'json',
+    validationParams: 'json',
+    annotatorParams: 'json',
+  },
+  {},
+);
+
+/** Statements over templates. */
+export function templateTable(db: Database): SavedResourceTable<TemplateRow> {
+  const from = sql`dataset_templates`;
+  return savedResourceTable(db, templates, 'template', {
+    from,
+    owner: from,
+    isPublic: sql`dataset_templates.is_public = 1`,
+    conditions: ({ name, templateType, isPublic, tags }) => [
+      ...(name === undefined ? [] : [sql`dataset_templates.name = ${name}`]),
+      ...(templateType === undefined
+        ? []
+        : [sql`dataset_templates.template_type = ${templateType}`]),
+      ...(isPublic === undefined ? [] : [sql`dataset_templates.is_public = ${isPublic}`]),
+      ...(tags ?? []).map(
+        (tag) => sql`EXISTS (SELECT 1 FROM json_each(dataset_templates.tags) WHERE value = ${tag})`,
+      ),
+    ],
+  });
+}

@@ -1,0 +1,57 @@
+import { AppError } from '../../engine/core/errors.js';
+import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
+import { functionError, typeError } from '../../engine/expression/values/errors.js';
+import { asInt } from '../../engine/expression/values/integers.js';
+import { typeName } from '../../engine/expression/values/type-name.js';
+import { PyDict, type HostFunction } from '../../engine/expression/values/values.js';
+import { annotationField } from '../jobs/import/expressions/field-expressions.js';
+import { parseJson } from '../../engine/core/json.js';
+import type { JsonObject } from '../../engine/core/types.js';
+import type { HostAnswer, HostCall } from './protocol.js';
+
+/** The most templates that are evaluated inside each other. */
+const maxDepth = 3;
+
+/** `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section 8.1). */
+export function templateFunction(call: (call: HostCall) => HostAnswer): HostFunction {
+  const annotations = new Map<string, Annotation>();
+  let depth = 0;
+  return (runtime, [record, template, , includeErrors]) => {
+    if (!(record instanceof PyDict))
+      throw typeError(`annotate() takes a record, not ${typeName(record ?? null)}`);
+    const id = typeof template === 'string' ? template : String(asInt(template ?? null) ?? '');
+    if (!/^\d+$/.test(id)) throw functionError('annotate() takes the id of a template');
+    const key = `${id} ${includeErrors !== false}`;
+    let annotation = annotations.get(key);
+    if (annotation === undefined) {
+      annotation = annotationOfTemplate(call, id, includeErrors !== false);
+      annotations.set(key, annotation);
+    }
+    if (depth === maxDepth)
+      throw functionError(`more than ${maxDepth} templates inside each other`);
+    depth += 1;
+    try {
+      return annotation.annotate(record, runtime.host).records[0] ?? null;
+    } finally {
+      depth -= 1;
+    }
+  };
+}
+
+function annotationOfTemplate(
+  call: (call: HostCall) => HostAnswer,
+  id: string,
+  includeErrors: boolean,
+): Annotation {
+  try {
+    const { json } = call({ name: 'template', args: JSON.stringify([Number(id)]) });
+    const fields = parseJson(json) as readonly JsonObject[];
+    return new Annotation({
+      fields: fields.map((field) => annotationField({ ...field, expression: field['expression'] ?? '' })),
+      includeErrors,
+    }); // prettier-ignore
+  } catch (error) {
+    if (error instanceof AppError) throw functionError(error.message);
+    throw error;
+  }
+}

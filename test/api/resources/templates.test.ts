@@ -1,0 +1,194 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf, waitFor, type Client } from '../server.js';
+
+/* Templates of datasets and imports (contract 13). */
+
+const { server, ann, vaultId } = await startLab();
+let eve: Client;
+let cat: Client;
+
+beforeAll(async () => {
+  cat = await server.user('cat');
+  eve = await server.user('eve', { domain: 'other' });
+});
+
+const fields = [
+  { name: 'depth', data_type: 'integer', expression: 'sum(record.ad)', is_transient: true },
+  { name: 'vaf', data_type: 'double', expression: 'record.ad[1] / record.depth', depends_on: ['depth'] }, // prettier-ignore
+  { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene' },
+];
+
+async function newTemplate(more: object = {}): Promise<number> {
+  const made = await ann.post('/v2/dataset_templates', { name: 't', fields, ...more });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  return idOf(made);
+}
+
+async function newDataset(more: object = {}): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, ...more })); // prettier-ignore
+}
+
+async function imported(body: object): Promise<Record<string, unknown>> {
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return json;
+}
+
+async function stored(datasetId: number): Promise<unknown> {
+  const body = { exclude_fields: ['_id', '_commit'] };
+  return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
+}
+
+const records = [{ gene: 'TP53', ad: [3, 1] }];
+
+describe('the resource', () => {
+  test('has all keys, and changes', async () => {
+    const id = await newTemplate({ description: 'd', tags: ['a', 'b'], reader_params: { delimiter: ';' } }); // prettier-ignore
+    const { json } = await ann.get(`/v2/dataset_templates/${id}`);
+    expect(json).toMatchObject({
+      class_name: 'DatasetTemplate',
+      id,
+      name: 't',
+      version: '',
+      template_type: 'dataset',
+      is_public: false,
+      tags: ['a', 'b'],
+      reader_params: { delimiter: ';' },
+      entity_params: {},
+      validation_params: {},
+      annotator_params: {},
+      fields: [
+        { name: 'depth', is_transient: true, expression: 'sum(record.ad)' },
+        { name: 'vaf', depends_on: ['depth'] },
+        { name: 'gene', title: 'Gene', entity_type: 'gene' },
+      ],
+    });
+    const changed = await ann.patch(`/v2/dataset_templates/${id}`, { name: 'u', version: '2', fields: { name: 'x' } }); // prettier-ignore
+    expect(changed.json).toMatchObject({ name: 'u', version: '2', fields: [{ name: 'x' }] });
+    expect((await ann.delete(`/v2/dataset_templates/${id}`)).status).toBe(200);
+    expect((await ann.get(`/v2/dataset_templates/${id}`)).status).toBe(404);
+  });
+
+  test('belongs to the account, to its owner, or to everybody', async () => {
+    const id = await newTemplate({ name: 'whose' });
+    const path = `/v2/dataset_templates/${id}`;
+    const seen = async (who: Client): Promise<readonly unknown[]> => [
+      (await who.get(path)).status,
+      listOf(await who.get('/v2/dataset_templates?name=whose')).length,
+    ];
+    expect([await seen(cat), await seen(eve)]).toEqual([[200, 1], [404, 0]]); // prettier-ignore
+    expect((await cat.patch(path, { name: 'mine' })).status).toBe(403);
+    const own = await ann.patch(path, { account_id: null });
+    expect([own.json['account_id'], await seen(ann), await seen(cat)]).toEqual([null, [200, 1], [404, 0]]); // prettier-ignore
+    const open = await ann.patch(path, { is_public: 'True' });
+    expect([open.json['is_public'], await seen(eve)]).toEqual([true, [200, 1]]);
+    expect((await eve.patch(path, { name: 'mine' })).status).toBe(403);
+    expect((await ann.patch(path, { account_id: 99_999 })).status).toBe(400);
+  });
+
+  test('is listed by name, type, tags and publicity', async () => {
+    const id = await newTemplate({ name: 'listed', template_type: 'odd', tags: ['x1', 'x2'], is_public: true }); // prettier-ignore
+    const ids = async (query: string): Promise<readonly unknown[]> =>
+      listOf(await ann.get(`/v2/dataset_templates?${query}`)).map((one) => one['id']);
+    for (const query of [
+      'name=listed',
+      'template_type=odd',
+      'tags=x1',
+      'tags=x1,x2',
+      'is_public=true&name=listed',
+    ])
+      // prettier-ignore
+      expect([query, await ids(query)]).toEqual([query, [id]]);
+    for (const query of ['name=listed&is_public=false', 'tags=x1,x3'])
+      expect([query, await ids(query)]).toEqual([query, []]);
+  });
+
+  test.each<[object, string]>([
+    [{ fields: [{ name: 'a', expression: '(' }] }, 'fields'],
+    [{ fields: [{ name: 'a', depends_on: ['b'], expression: '1' }, { name: 'b', depends_on: ['a'], expression: '1' }] }, 'fields'],
+    [{ fields: [{ data_type: 'string' }] }, 'fields'],
+    [{ name: '' }, 'name'],
+    [{ annotator_params: { post_annotation_expression: '(' } }, 'annotator_params'],
+  ])('400: %j', async (body, key) => {
+    const { status, json } = await ann.post('/v2/dataset_templates', { name: 't', ...body });
+    expect([status, Object.keys(json)]).toEqual([400, [key]]);
+  }); // prettier-ignore
+});
+
+test('of a dataset is not saved, and makes the same dataset and the same imports', async () => {
+  const datasetId = await newDataset({ fields: fields.slice(1), tags: ['t'] });
+  await imported({ dataset_id: datasetId, data_records: records, target_fields: fields.slice(0, 1) }); // prettier-ignore
+  for (const path of ['dataset', 'datasets']) {
+    const { json } = await ann.get(`/v2/${path}/${datasetId}/template`);
+    expect(json).toMatchObject({ class_name: 'DatasetTemplate', id: null, url: null, tags: ['t'] });
+    for (const key of ['reader_params', 'entity_params', 'annotator_params', 'validation_params'])
+      expect(json[key]).toEqual({});
+    const names = (json['fields'] as { name: string }[]).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(['ad', 'gene', 'vaf']);
+    const saved = idOf(await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }));
+    const copy = await newDataset({ template_id: saved });
+    await imported({ dataset_id: copy, data_records: records, target_fields: fields.slice(0, 1) });
+    expect(await stored(copy)).toEqual(await stored(datasetId));
+  }
+  expect((await eve.get(`/v2/datasets/${datasetId}/template`)).status).toBe(404);
+});
+
+test('applies to an import where the request says nothing', async () => {
+  const id = await newTemplate({ annotator_params: { post_annotation_expression: '[record, record]' } }); // prettier-ignore
+  const datasetId = await newDataset();
+  const json = await imported({ dataset_id: datasetId, data_records: records, template_id: id });
+  expect((json['target_fields'] as object[]).length).toBe(3);
+  const row = { gene: 'TP53', ad: [3, 1], vaf: 0.25 };
+  expect(await stored(datasetId)).toEqual([row, row]);
+  const own = await newDataset();
+  const target_fields = [{ name: 'vaf', expression: '7', data_type: 'integer' }];
+  const annotator_params = { post_annotation_expression: '' };
+  await imported({ dataset_id: own, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
+  expect(await stored(own)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
+});
+
+test('that a user may not read is an error of the request', async () => {
+  const id = await newTemplate({ account_id: null });
+  const vault = idOf(await cat.post('/v2/vaults', { name: 'cats' }));
+  for (const template_id of [id, 999_999, 'x']) {
+    const { status, json } = await cat.post('/v2/datasets', { vault_id: vault, name: 'd', template_id }); // prettier-ignore
+    expect([status, Object.keys(json)]).toEqual([400, ['template_id']]);
+  }
+});
+
+describe('annotate()', () => {
+  const evaluated = async (expression: string, data: object, who = ann): Promise<unknown> => {
+    const body = { expression, data, data_type: 'auto', is_list: false };
+    const { json } = await who.post('/v1/evaluate', body);
+    return 'result' in json ? json['result'] : json;
+  };
+  const record = { gene: 'TP53', ad: [3, 1] };
+
+  test('runs the fields of a template on a record', async () => {
+    const id = await newTemplate();
+    expect(await evaluated('annotate(r, id)', { r: record, id })).toEqual({ ...record, vaf: 0.25 });
+    expect(await evaluated('annotate(record=r, template=id)', { r: { ...record, ad: [0, 0] }, id })).toEqual({ gene: 'TP53', ad: [0, 0], vaf: null, _errors: { vaf: 'division by zero' } });
+    expect(await evaluated("annotate(r, id, include_errors=False).get('_errors')", { r: { ad: [0, 0] }, id })).toBe(null);
+  }); // prettier-ignore
+
+  test('has the rights of the user, and a depth', async () => {
+    const id = await newTemplate({ account_id: null });
+    const wrong = { detail: `there is no template ${id}` };
+    expect(await evaluated('annotate({}, id)', { id }, cat)).toEqual(wrong);
+    const loop = await newTemplate({ fields: [{ name: 'x', expression: '1' }] });
+    const expression = `str(annotate(record, ${loop}))`;
+    await ann.patch(`/v2/dataset_templates/${loop}`, { fields: [{ name: 'x', expression }] });
+    expect(JSON.stringify(await evaluated(`annotate({}, ${loop})`, {}))).toContain('more than 3 templates');
+  }); // prettier-ignore
+
+  test('works in imports', async () => {
+    const id = await newTemplate();
+    const datasetId = await newDataset();
+    const target_fields = [{ name: 'vaf', expression: `annotate(record, ${id}).vaf`, data_type: 'double' }]; // prettier-ignore
+    await imported({ dataset_id: datasetId, data_records: records, target_fields });
+    expect(await stored(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
+  });
+});
