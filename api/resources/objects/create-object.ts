@@ -71,6 +71,7 @@ export async function createObject(
 }
 
 /** A field of a template as a field of a dataset, which has no constants: these belong to imports. */
-function storedDefinition({ is_transient: _, expression, ...definition }: JsonObject): JsonObject {
-  return { ...definition, ...(typeof expression === 'string' && { expression }) };
+function storedDefinition(field: JsonObject): JsonObject {
+  const { expression } = field;
+  return { ...field, is_transient: undefined, expression: typeof expression === 'string' ? expression : null }; // prettier-ignore
 }
