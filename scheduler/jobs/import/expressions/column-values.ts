@@ -9,6 +9,7 @@ import {
   PyList,
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
+import { columnCodes, validity } from './column-codes.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */
@@ -18,10 +19,9 @@ type ValueAt = (i: number) => PyValue;
 export interface FieldReader {
   /** The value of record number `i`; undefined if the record has none there. */
   read(i: number): PyValue | undefined;
-  /** A text that stands for the value: equal ones have the same. Null is None; undefined if there is no such text. */
-  readonly key?: ReadKey;
+  /** As `columnCodes`; -1 also where an object lacks the value. */
+  codes(): Int32Array | null;
 }
-type ReadKey = (i: number) => string | null | undefined;
 
 /**
  * Reads the members `path` of the objects of a column, or its values: undefined where an object lacks them. Null if the column cannot be
@@ -35,7 +35,7 @@ export function memberReader(
 ): FieldReader | null | undefined {
   const [name, ...rest] = path;
   if (name === undefined)
-    return { read: valueReader(column, data, whole), ...keyReader(column, data) };
+    return { read: valueReader(column, data, whole), codes: () => columnCodes(column, data) };
   if (column.isList || column.type === 'json') return null;
   const hasObject = validity(data);
   const { children = [] } = column;
@@ -43,41 +43,16 @@ export function memberReader(
   const full = whole?.children?.find((child) => child.name === name);
   if (at < 0) {
     if (full === undefined || rest.length > 0) return undefined;
-    return { read: (i) => (hasObject === null || hasObject(i) ? null : undefined) };
+    return {
+      read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
+      codes: () => null,
+    };
   }
   const reader = memberReader(children[at]!, data.children[at]!, full, rest);
   if (hasObject === null || !reader) return reader;
-  const { read, key } = reader;
   return {
-    read: (i) => (hasObject(i) ? read(i) : undefined),
-    ...(key && { key: (i: number) => (hasObject(i) ? key(i) : undefined) }),
-  };
-}
-
-/** Texts and lists of texts have keys. Those of lists of one text are the texts. */
-function keyReader(column: Column, data: Data): { readonly key?: ReadKey } {
-  if (!isText(column)) return {};
-  const isValid = validity(data);
-  const key = column.isList ? listKey(data) : textReader(data);
-  return { key: isValid === null ? key : (i) => (isValid(i) ? key(i) : null) };
-}
-
-/** The texts of a list one after another, behind their lengths; undefined for lists with None. */
-function listKey({ valueOffsets, children: [texts] }: Data): ReadKey {
-  const starts = valueOffsets as Int32Array;
-  const isValid = validity(texts!);
-  const offsets = texts!.valueOffsets as Int32Array;
-  const { at, cut } = textCutter(texts!);
-  return (i) => {
-    const [from, to] = [starts[i]!, starts[i + 1]!];
-    if (isValid !== null) for (let k = from; k < to; k++) if (!isValid(k)) return undefined;
-    if (to === from + 1) {
-      const text = at(from);
-      return text.charCodeAt(0) === 1 ? undefined : text;
-    }
-    let lengths = '\u0001';
-    for (let k = from; k < to; k++) lengths += `${offsets[k + 1]! - offsets[k]!},`;
-    return to === from ? lengths : lengths + cut(from, to);
+    read: (i) => (hasObject(i) ? reader.read(i) : undefined),
+    codes: () => reader.codes()?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
   };
 }
 
@@ -89,13 +64,6 @@ function valueReader(column: Column, data: Data, whole: Column | undefined): Val
   const read = column.isList ? listReader(column, data, whole) : oneReader(column, data, whole);
   const isValid = validity(data);
   return isValid === null ? read : (i) => (isValid(i) ? read(i) : null);
-}
-
-/** Whether a row has a value; null if all have one. */
-function validity({ nullCount, nullBitmap, offset }: Data): ((i: number) => boolean) | null {
-  if (nullCount === 0) return null;
-  const bits = nullBitmap;
-  return (i) => ((bits[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 1;
 }
 
 function listReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
@@ -155,33 +123,13 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
   }
 }
 
-function textReader(data: Data): (i: number) => string {
-  return textCutter(data).at;
-}
-
-/** Gives single texts of a column, and those from one row to another joined. */
-function textCutter({ values, valueOffsets, length }: Data): {
-  at(i: number): string;
-  cut(from: number, to: number): string;
-} {
+function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   const offsets = valueOffsets as Int32Array;
   const used = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
   const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, used);
-  if (!isAscii(bytes)) {
-    const decode = (from: number, to: number): string =>
-      bytes.toString('utf8', offsets[from], offsets[to]);
-    return { at: (i) => decode(i, i + 1), cut: decode };
-  }
+  if (!isAscii(bytes)) return (i) => bytes.toString('utf8', offsets[i]!, offsets[i + 1]!);
   // One text of all values is cut much faster than each value is decoded.
   const all = bytes.toString('latin1');
-  return {
-    at: (i) => all.slice(offsets[i], offsets[i + 1]),
-    cut: (from, to) => all.slice(offsets[from], offsets[to]),
-  };
-}
-
-/** Whether the values, or the elements of the lists, are texts as they stand in the column. */
-function isText({ type }: Column): boolean {
-  return type === 'string' || type === 'text';
+  return (i) => all.slice(offsets[i], offsets[i + 1]);
 }

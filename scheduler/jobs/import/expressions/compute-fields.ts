@@ -159,6 +159,7 @@ class Computation {
     if (readsAll) slots.all();
     for (const { field } of compiled) slots.field(field.name);
     for (const path of paths) if (path.length === 1) slots.field(path[0]!);
+    const computed = new Set(compiled.map(({ field }) => slots.field(field.name)));
     return compiled.map((one, i) => {
       const { name, isTransient } = one.field;
       const read = reads[i]!;
@@ -168,7 +169,7 @@ class Computation {
         name,
         slot: slots.field(name),
         reads: members,
-        memo: this.#memo(one, members),
+        memo: this.#memo(one, members, computed),
         isRead: readsAll || paths.some((path) => path[0] === name),
         arguments: [],
         column: isTransient ? null : columnOf(name),
@@ -176,16 +177,21 @@ class Computation {
     });
   }
 
-  /** The memo of an expression that depends on few values alone, and changes none of them. */
+  /** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
   #memo(
     { field, expression }: CompiledField,
     reads: readonly SlotMember[] | null,
+    computed: ReadonlySet<number>,
   ): ResultMemo | null {
     if (expression === undefined || reads === null || !expression.isRepeatable) return null;
-    if (reads.some(({ rest }) => rest.length > 0)) return null;
-    const own = expression.usesName('value') ? [this.#slots.field(field.name)] : [];
+    const ownSlot = this.#slots.field(field.name);
+    const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
+    if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
+    const own = expression.usesName('value') ? [ownSlot] : [];
     const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
-    return inputs.size === 0 || inputs.size > 3 ? null : new ResultMemo(this.#slots, [...inputs]);
+    if (inputs.size === 0 || inputs.size > 3) return null;
+    const codes = Array.from(inputs, (slot) => this.#slots.codes(slot));
+    return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
   }
 
   #evaluate(steps: readonly ComputationStep[]): void {
@@ -210,7 +216,7 @@ class Computation {
   /** Computes and stores the value of a field; None after an error. */
   #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
     const { column, name, memo } = step;
-    const known = memo?.find();
+    const known = memo?.find(row);
     const result = known === undefined ? this.#computed(step, record, row) : known;
     if (column === null) return result;
     column.padTo(row);

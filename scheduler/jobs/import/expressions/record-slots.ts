@@ -27,12 +27,6 @@ export class RecordSlots {
   readonly #values: (PyValue | undefined)[] = [];
   /** The record that the value of each slot belongs to. */
   readonly #rows: number[] = [];
-  /** The record in which the value of each slot was replaced last. */
-  readonly #replaced: number[] = [];
-  readonly #codes: Map<string, number>[] = [];
-  /** The text whose code was asked for last: neighbouring records often have the same. */
-  readonly #lastTexts: string[] = [];
-  readonly #lastCodes: number[] = [];
   /** The sources of fields without a slot. */
   readonly #others = new Map<string, SlotSource>();
   #row = -1;
@@ -89,25 +83,11 @@ export class RecordSlots {
   set(slot: number, value: PyValue | undefined): void {
     this.#values[slot] = value;
     this.#rows[slot] = this.#row;
-    this.#replaced[slot] = this.#row;
   }
 
-  /**
-   * A small number that stands for the value of a slot in the current record: the same one for equal values. It is below `most`; -1 if the
-   * value has none, because it is neither a text, a list of texts nor None, or because too many were seen.
-   */
-  code(slot: number, most: number): number {
-    const isReplaced = this.#replaced[slot] === this.#row;
-    const source = this.#sources[slot];
-    const text = isReplaced || !source ? keyOf(this.value(slot)) : source.key?.(this.#row);
-    if (text === null) return 0;
-    if (text === undefined) return -1;
-    if (text !== this.#lastTexts[slot]) {
-      this.#lastTexts[slot] = text;
-      this.#lastCodes[slot] = this.#codeOf(this.#codes[slot]!, text);
-    }
-    const code = this.#lastCodes[slot]!;
-    return code < most ? code : -1;
+  /** Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, but null for no column. */
+  codes(slot: number): Int32Array | null {
+    return this.#sources[slot]?.codes() ?? null;
   }
 
   /** The whole record, of the slots of whole fields. */
@@ -130,13 +110,6 @@ export class RecordSlots {
     return source ? source.read(this.#row) : source;
   };
 
-  #codeOf(codes: Map<string, number>, text: string): number {
-    const known = codes.get(text);
-    if (known !== undefined || codes.size + 1 >= maxCodes) return known ?? -1;
-    codes.set(text, codes.size + 1);
-    return codes.size;
-  }
-
   #slot(path: MemberPath, source: () => SlotSource): number {
     const key = pathKey(path);
     const known = this.#slots.get(key);
@@ -144,9 +117,7 @@ export class RecordSlots {
     const slot = this.#paths.push(path) - 1;
     this.#slots.set(key, slot);
     this.#sources.push(source());
-    this.#codes.push(new Map());
     this.#rows.push(-1);
-    this.#replaced.push(-1);
     return slot;
   }
 
@@ -157,12 +128,4 @@ export class RecordSlots {
     if (at < 0) return members.length === 0 && this.#declared.has(name) ? null : undefined;
     return memberReader(columns[at]!, data.data.children[at]!, this.#whole.get(name), members);
   }
-}
-
-/** Different values of a slot that get codes. */
-const maxCodes = 1 << 16;
-
-/** A text that stands for a value; null for None, undefined if there is none. */
-function keyOf(value: PyValue | undefined): string | null | undefined {
-  return value === null || typeof value === 'string' ? value : undefined;
 }
