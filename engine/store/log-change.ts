@@ -34,6 +34,7 @@ export function entryOf(
       .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
+    ...(isRewrite && { origins: change.origins }),
     info: change.info,
     time,
   };
