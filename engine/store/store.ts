@@ -252,8 +252,8 @@ export interface Store {
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
   /**
-   * The version itself, unless a vacuum has removed its files: then the last version with the same records, because merges alone have followed.
-   * Whether that one can be read, `snapshot` tells.
+   * The last version with the same records as this one, which merges alone have followed: a vacuum removes its files later, and it is read faster.
+   * Whether it can be read, `snapshot` tells.
    */
   readableVersion(datasetId: number, version: number): Promise<number>;
   /** Whether files of earlier versions have been superfluous for so long that a vacuum is due. */
