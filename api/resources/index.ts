@@ -24,6 +24,16 @@ import {
 import { commit } from './commits/commit.js';
 import { rollbackBody, rollbackCheck } from './commits/rollback-check.js';
 import { CommitsController } from './commits/commits.controller.js';
+import {
+  ChangelogController,
+  changelogOperations,
+  changelogSchemas,
+} from './datasets/changelog.controller.js';
+import {
+  DatasetBeaconController,
+  datasetBeaconOperations,
+  datasetBeaconSchemas,
+} from './datasets/dataset-beacon.controller.js';
 import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
@@ -92,6 +102,11 @@ import {
   currentUserOperations,
   userOperations,
 } from './users/users.controller.js';
+import {
+  VaultSyncsController,
+  vaultSyncOperations,
+  vaultSyncSchemas,
+} from './vaults/vault-syncs.controller.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -115,12 +130,15 @@ export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
+  { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
   { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },
   { controller: DiskUseController, operations: [diskUseOperations], schemas: diskUseSchemas },
+  { controller: DatasetBeaconController, operations: [datasetBeaconOperations], schemas: datasetBeaconSchemas },
+  { controller: ChangelogController, operations: [changelogOperations], schemas: changelogSchemas },
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },

@@ -43,6 +43,9 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'datasets.diff': 'read',
   'datasets.template': 'read',
   'datasets.diskUse': 'read',
+  'datasets.beacon': 'read',
+  'datasets.changelog': 'read',
+  'datasets.changelogVersion': 'read',
   'commits.download': 'read',
   'fields.list': 'read',
   'fields.get': 'read',
@@ -154,7 +157,7 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     tasks: fixture.taskId,
   };
   const id = kind === 'right' ? ids[path.split('/')[2] ?? ''] : 987_654_321_987;
-  return path.replace(':ids', 'x').replace(':id', String(id));
+  return path.replace(':ids', 'x').replace(':id', String(id)).replace(':version', '0');
 }
 
 function call(client: Client, row: OperationRow, path: string): Promise<Answer> {
