@@ -60,6 +60,8 @@ import { importChange, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { migrationResource } from './migrations/migration.js';
 import { MigrationsController } from './migrations/migrations.controller.js';
+import { objectCopy, objectCopyOperations } from './object-copies/object-copy.js';
+import { ObjectCopiesController } from './object-copies/object-copies.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
 import {
@@ -132,6 +134,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
+  { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },

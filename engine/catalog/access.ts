@@ -10,6 +10,7 @@ import type { DatasetRow } from './datasets.js';
 import type { ExportRow } from './exports.js';
 import type { FieldRow } from './fields.js';
 import type { ImportRow } from './imports.js';
+import type { ObjectCopyRow } from './object-copies.js';
 import type { ObjectRow } from './object-row.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
@@ -39,6 +40,7 @@ export interface Kinds {
   readonly commit: CommitRow;
   readonly snapshot: ArchiveRow;
   readonly restore: ArchiveRow;
+  readonly copy: ObjectCopyRow;
   readonly task: TaskRow;
   readonly 'saved query': SavedQueryRow;
   readonly template: TemplateRow;
@@ -211,6 +213,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
+    if (row?.kind === 'copy') return ofOwner({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await inDataset(tables, objectId, row);
     if (found === undefined) return undefined;
@@ -220,6 +223,10 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
       isForAdministrators: taskClass === 'background',
       ...(kind === 'export' && { exportedBy: userId }),
     };
+  },
+  copy: async (tables, id) => {
+    const row = await tables.objectCopies.get(id);
+    return row && ofOwner({ ...row, isShared: false });
   },
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
   template: async (tables, id) => ofOwner(await tables.templates.get(id)),

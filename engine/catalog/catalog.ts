@@ -23,6 +23,7 @@ import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-key
 import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
+import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
@@ -51,6 +52,7 @@ export interface Tables {
   readonly commits: CommitTable;
   readonly snapshots: ArchiveTable;
   readonly restores: ArchiveTable;
+  readonly objectCopies: ObjectCopyTable;
   readonly tasks: TaskTable;
   readonly idempotencyKeys: IdempotencyKeyTable;
   readonly savedQueries: SavedResourceTable<SavedQueryRow>;
@@ -163,6 +165,7 @@ function tablesOf(db: Database): Tables {
     commits: commitTable(db),
     snapshots: archiveTable(db, 'snapshot'),
     restores: archiveTable(db, 'restore'),
+    objectCopies: objectCopyTable(db),
     tasks: taskTable(db),
     idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),

@@ -85,6 +85,16 @@ beforeAll(async () => {
     target_id: datasetId,
     dataset_commits: Number(commit?.['id']),
     tasks: Number(imported.json['task_id']),
+    source_vault_id: made.vaultId,
+    target_vault_id: made.vaultId,
+    source_object_id: idOf(file),
+    object_copy_tasks: idOf(
+      await ann.post('/v2/object_copy_tasks', {
+        source_vault_id: made.vaultId,
+        source_object_id: idOf(file),
+        target_vault_id: made.vaultId,
+      }),
+    ),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'MYH7' })),
     template_id: idOf(await ann.post('/v2/dataset_templates', { name: 'other' })),
