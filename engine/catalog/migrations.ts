@@ -15,6 +15,7 @@ import {
   idempotencyKeySchema,
   importKeySchema,
 } from './schema.js';
+import { sharingSchema } from './sharing-schema.js';
 import { constant, sql } from './sql.js';
 
 /** One step of the schema. A released step never changes. */
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
+  { version: 14, name: 'sharing', statements: sharingSchema },
 ];
 
 /**

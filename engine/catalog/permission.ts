@@ -27,7 +27,7 @@ export function permissionOfLevel(level: number): Permission | null {
  * use this definition.
  * Choice: an owner has admin, except on the personal vault, which has read and write and so cannot be deleted (contract 5.2).
  * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
- * members need a grant; a public vault gives read to everybody.
+ * members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to everybody.
  */
 export function vaultLevel(viewer: Viewer): Sql {
   return levelWithout(viewer, sql`vaults.is_public`);
@@ -46,8 +46,10 @@ function levelWithout(viewer: Viewer, fallback: Sql): Sql {
     WHEN vaults.user_id = ${viewer.userId} THEN 3
     WHEN vaults.vault_type = 'general' AND vaults.account_id = ${viewer.accountId} AND ${isAccountAdmin} = 1 THEN 3
     ELSE COALESCE(
-      (SELECT vault_permissions.level FROM vault_permissions
-        WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${viewer.userId}),
+      (SELECT MAX(vault_permissions.level) FROM vault_permissions
+        WHERE vault_permissions.vault_id = vaults.id AND (vault_permissions.user_id = ${viewer.userId}
+          OR vault_permissions.group_id IN
+            (SELECT group_id FROM group_members WHERE group_members.user_id = ${viewer.userId}))),
       ${fallback})
   END`;
 }

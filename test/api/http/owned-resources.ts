@@ -1,6 +1,9 @@
+/** The resources that belong to an account and not to a vault; `sharing.test.ts` tests who may do what with them. */
+const accountResources: readonly string[] = ['users', 'groups', 'memberships', 'invitations'];
+
 /**
  * The resources that belong to a user and not to a vault, by the first part of their operations' names. `saved-resources.test.ts` tests who
- * may do what with them, and `matrix.test.ts` leaves them out.
+ * may do what with them.
  */
 export const ownedResources: readonly string[] = [
   'savedQueries',
@@ -9,7 +12,7 @@ export const ownedResources: readonly string[] = [
   'templates',
 ];
 
-/** True for an operation on such a resource. */
+/** True for an operation on such a resource, which `matrix.test.ts` leaves out. */
 export function isOwned(operation: string): boolean {
-  return ownedResources.includes(operation.split('.')[0]!);
+  return [...ownedResources, ...accountResources].includes(operation.split('.')[0]!);
 }

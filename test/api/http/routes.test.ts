@@ -54,6 +54,7 @@ const publicOperations = [
   'docs',
   'swagger',
   'uploads.put',
+  'invitations.accept', // the code of the invitation is the credential
   ...downloads,
 ];
 
