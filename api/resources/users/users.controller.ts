@@ -124,6 +124,7 @@ export class UsersController {
     requireAdministrator(caller);
     const form = new Form(body);
     const { email = '', ...values } = user.readCreate(form);
+    form.choice('role', ['member', 'admin']);
     form.done();
     const { account } = caller;
     const wanted = {
