@@ -94,7 +94,7 @@ interface ListedUser {
 }
 
 /** The users of the token's account, which must be an administrator's. */
-async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
+export async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
   return (await rowsOf(client, `/v1/users${filter}`)).map((row) => ({
     id: Number(row['id']),

@@ -97,6 +97,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /health',
     'GET /openapi.json',
     'GET /docs',
+    'GET /join',
     'GET /v1/users',
     'GET /v1/expressions/functions',
     'POST /v1/users',

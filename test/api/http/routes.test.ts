@@ -52,6 +52,7 @@ const publicOperations = [
   'health',
   'openapi',
   'docs',
+  'join',
   'swagger',
   'uploads.put',
   'invitations.accept', // the code of the invitation is the credential

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { createContext, runInContext } from 'node:vm';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import { startLab } from '../lab.js';
 import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
@@ -199,6 +201,41 @@ describe('invitations', () => {
     expect(server.logs.join('').includes(code)).toBe(false);
     expect((await boss.get('/v2/audit_log/export')).text.includes(code)).toBe(false);
   });
+});
+
+test('the page of an invitation sends the code of its address, and shows the token', async () => {
+  const { code } = (await boss.post('/v1/invitations', {})).json;
+  const page = await send(server.url, 'GET', '/join');
+  const script = /<script>(.*)<\/script>/s.exec(page.text)![1]!;
+  const hash = createHash('sha256').update(script).digest('base64');
+  expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
+  const email = `${newName()}@acme.org`;
+  const form = { hidden: false, onsubmit: async (_: object): Promise<void> => undefined };
+  const output = { textContent: '' };
+  const shown: string[] = [];
+  runInContext(
+    script,
+    createContext({
+      location: { hash: `#${String(code)}`, pathname: '/join' },
+      history: {
+        replaceState: (_state: unknown, _title: string, path: string) => shown.push(path),
+      },
+      document: { querySelector: (name: string) => (name === 'form' ? form : output) },
+      FormData: class {
+        *[Symbol.iterator](): Iterator<readonly [string, string]> {
+          yield* [['email', email] as const, ['first_name', 'Rosalind'] as const, ['last_name', ' '] as const]; // prettier-ignore
+        }
+      },
+      fetch: (path: string, init: RequestInit) => fetch(server.url + path, init),
+    }),
+  );
+  expect(shown).toEqual(['/join']);
+  await form.onsubmit({ preventDefault: () => undefined });
+  const token = output.textContent.split('\n').at(-1)!;
+  const client = clientFor(server.url, ann.user, token);
+  expect((await client.get('/v1/user')).json).toMatchObject({ email, full_name: 'Rosalind' });
+  await form.onsubmit({ preventDefault: () => undefined });
+  expect(output.textContent).toContain('There is no such invitation');
 });
 
 describe('the audit log', () => {
