@@ -8,6 +8,8 @@ export interface Viewer {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
+  /** A group whose permissions do not count. */
+  readonly excludedGroupId?: number;
 }
 
 /** Levels of permissions, as stored; a higher level includes the lower ones. */
@@ -49,7 +51,8 @@ function levelWithout(viewer: Viewer, fallback: Sql): Sql {
       (SELECT MAX(vault_permissions.level) FROM vault_permissions
         WHERE vault_permissions.vault_id = vaults.id AND (vault_permissions.user_id = ${viewer.userId}
           OR vault_permissions.group_id IN
-            (SELECT group_id FROM group_members WHERE group_members.user_id = ${viewer.userId}))),
+            (SELECT group_id FROM group_members WHERE group_members.user_id = ${viewer.userId}
+              AND group_members.group_id <> ${viewer.excludedGroupId ?? 0}))),
       ${fallback})
   END`;
 }

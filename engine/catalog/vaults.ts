@@ -223,11 +223,14 @@ export function vaultTable(db: Database): VaultTable {
       return found;
     },
     permission: async (viewer, id) => {
-      const { userId, accountId, role } = viewer;
-      const level = await cache.get(`${userId} ${accountId} ${role} ${id}`, async () => {
-        const [row] = await levels(viewer, [id]);
-        return row?.level;
-      });
+      const { userId, accountId, role, excludedGroupId = 0 } = viewer;
+      const level = await cache.get(
+        `${userId} ${accountId} ${role} ${excludedGroupId} ${id}`,
+        async () => {
+          const [row] = await levels(viewer, [id]);
+          return row?.level;
+        },
+      );
       return permissionOfLevel(level ?? 0);
     },
     childCounts: async (ids) => {

@@ -11,6 +11,7 @@ import {
 import { AppError, invalid } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Public, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
+import { Authenticator } from '../../http/authenticator.js';
 import { Form } from '../../http/form.js';
 import { anyOf, omitUndefined, value } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
@@ -67,7 +68,10 @@ export const invitationOperations = declareOperations('invitations', 'Invitation
 /** Invitations to the caller's account. */
 @Controller()
 export class InvitationsController {
-  constructor(private readonly context: AppContext) {}
+  constructor(
+    private readonly context: AppContext,
+    private readonly authenticator: Authenticator,
+  ) {}
 
   @CreateOperation(invitationOperations.create, async (context, caller, id, request) =>
     view(
@@ -159,7 +163,7 @@ export class InvitationsController {
 
   @Operation(invitationOperations.accept)
   @Public()
-  async accept(@Body() body: unknown, @Req() { origin }: ApiRequest): Promise<object> {
+  async accept(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
     const form = new Form(body);
     const code = form.requiredText('code');
     const given = omitUndefined<{ email: string; firstName: string; lastName: string }>({
@@ -168,10 +172,17 @@ export class InvitationsController {
       lastName: form.text('last_name'),
     });
     form.done();
-    const { user, account, token } = await this.context.catalog.transaction((tx) =>
-      acceptInvitation(tx, { ...given, code }, this.context.signingKey),
-    );
-    return createdUser.view(user, { account, origin, token: token?.secret ?? null });
+    const { catalog, signingKey } = this.context;
+    const { user, account, token } = await catalog
+      .transaction((tx) => acceptInvitation(tx, { ...given, code }, signingKey))
+      .catch((error: unknown) => {
+        // A wrong code counts as a failing login does (threat A9).
+        if (error instanceof AppError && error.fields?.['code'])
+          this.authenticator.countFailure(request);
+        throw error;
+      });
+    const secret = token?.secret ?? null;
+    return createdUser.view(user, { account, origin: request.origin, token: secret });
   }
 
   /** Notes what the account does not have, or the caller does not administer. */

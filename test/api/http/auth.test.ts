@@ -198,6 +198,8 @@ describe('limits', () => {
       expect(statuses.slice(20)).toEqual(Array.from({ length: 20 }, () => 429));
       expect((await guess(99)).headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect((await user.get('/v1/user')).status).toBe(200);
+      const body = { code: 'x'.repeat(30), email: 'a@b' };
+      expect((await send(other.url, 'POST', '/v1/invitations/accept', body)).status).toBe(429);
     } finally {
       await other.close();
     }

@@ -85,7 +85,7 @@ describe('permissions of a vault', () => {
     expect(listOf(await ann.get(permissions))).toEqual([]);
   });
 
-  test('belong to one vault, and are seen by its administrators alone', async () => {
+  test('belong to one vault, and are seen by its administrators alone (A2)', async () => {
     const one = await newVault();
     const other = await newVault();
     const id = idOf(await ann.put(one.permissions, { user_id: ben.user.id, permission: 'write' }));
@@ -175,7 +175,7 @@ describe('groups', () => {
     expect((await ann.get(`/v1/groups/${id}`)).status).toBe(404);
   });
 
-  test('give their members the highest permission, until they leave', async () => {
+  test('give their members the highest permission, until they leave, and show no other vaults (A3)', async () => {
     const { id, permissions } = await newVault();
     const readers = await newGroup(ben);
     const writers = await newGroup(ben, boss);
@@ -194,7 +194,12 @@ describe('groups', () => {
         permissions: { read: true, write: true, admin: false },
       }),
     ]);
+    const without = (group: number): Promise<Answer> =>
+      ben.get(`/v2/vaults?id=${id}&exclude_group_id=${group}`);
+    expect(listOf(await without(writers))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
+    expect(listOf(await without(readers))[0]).toMatchObject({ permissions: { write: true } });
     await boss.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
+    expect((await without(readers)).json['total']).toBe(0);
     expect(await abilities(ben, id)).toBe('read');
     await boss.delete(`/v1/groups/${readers}`);
     expect(await abilities(ben, id)).toBe('');
