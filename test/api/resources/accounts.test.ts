@@ -210,7 +210,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
   const hash = createHash('sha256').update(script).digest('base64');
   expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
   const email = `${newName()}@acme.org`;
-  const form = { hidden: false, onsubmit: async (_: object): Promise<void> => undefined };
+  const form = { hidden: false, onsubmit: null as ((event: object) => Promise<void>) | null };
   const output = { textContent: '' };
   const shown: string[] = [];
   runInContext(
@@ -230,11 +230,11 @@ test('the page of an invitation sends the code of its address, and shows the tok
     }),
   );
   expect(shown).toEqual(['/join']);
-  await form.onsubmit({ preventDefault: () => undefined });
+  await form.onsubmit!({ preventDefault: () => undefined });
   const token = output.textContent.split('\n').at(-1)!;
   const client = clientFor(server.url, ann.user, token);
   expect((await client.get('/v1/user')).json).toMatchObject({ email, full_name: 'Rosalind' });
-  await form.onsubmit({ preventDefault: () => undefined });
+  await form.onsubmit!({ preventDefault: () => undefined });
   expect(output.textContent).toContain('There is no such invitation');
 });
 
