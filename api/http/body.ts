@@ -56,7 +56,7 @@ async function readBody(
     return undefined;
   }
   // Authenticate first: a stranger must not make the server buffer 64 MB.
-  const isPublic = publicPaths.has(request.raw.url ?? '');
+  const isPublic = publicPaths.has(request.raw.url?.split('?', 1)[0] ?? '');
   if (!isPublic) await admit(request);
   refuseEncoded(request.headers['content-encoding']);
   const bytes = await collect(

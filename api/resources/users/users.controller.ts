@@ -12,6 +12,7 @@ import { declareOperations, paging, updating } from '../../http/operation-row.js
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
+import { refuseChange } from '../unchangeable.js';
 import { createdUser, user } from './user.js';
 
 /** The operation that confirms who the caller is. */
@@ -158,13 +159,14 @@ export class UsersController {
   @Operation(userOperations.patch)
   @Access('write', 'user', 'admin')
   async patch(
-    @Resource() { id }: UserRow,
+    @Resource() { id, email }: UserRow,
     @Body() body: unknown,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const values = user.readUpdate(form);
+    refuseChange(form, 'email', email, 'The address of a user cannot be changed.');
     form.done();
     const changed = await this.context.catalog.transaction((tx) =>
       changeUser(tx, caller.user, id, values),

@@ -1,4 +1,4 @@
-/** The resources that belong to an account and not to a vault; `sharing.test.ts` tests who may do what with them. */
+/** The resources that belong to an account and not to a vault; `accounts.test.ts` tests who may do what with them. */
 const accountResources: readonly string[] = ['users', 'groups', 'memberships', 'invitations'];
 
 /**
@@ -12,7 +12,12 @@ export const ownedResources: readonly string[] = [
   'templates',
 ];
 
-/** True for an operation on such a resource, which `matrix.test.ts` leaves out. */
+/** True for an operation on a resource of a user, which `matrix.test.ts` leaves out. */
 export function isOwned(operation: string): boolean {
-  return [...ownedResources, ...accountResources].includes(operation.split('.')[0]!);
+  return ownedResources.includes(operation.split('.')[0]!);
+}
+
+/** True for an operation on a resource of an account, which `matrix.test.ts` leaves out. */
+export function isOfAccount(operation: string): boolean {
+  return accountResources.includes(operation.split('.')[0]!);
 }

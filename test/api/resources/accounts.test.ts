@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createContext, runInContext } from 'node:vm';
+import { operations } from '../../../api/resources/index.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
+import { isOfAccount } from '../http/owned-resources.js';
 import { startLab } from '../lab.js';
 import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
 
@@ -33,6 +35,29 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
   return id;
 }
 
+describe('who may do what with the resources of an account (A2)', () => {
+  const rows = Object.entries(operations).filter(
+    ([id, { paths }]) => isOfAccount(id) && paths[0].includes(':id'),
+  );
+
+  test.each(rows)('%s', async (id, { method, paths: [path] }) => {
+    const ids: Readonly<Record<string, number>> = {
+      users: ben.user.id,
+      groups: await newGroup(ben),
+      invitations: idOf(await boss.post('/v1/invitations')),
+    };
+    const [resource = '', reads] = [path.split('/')[2], method === 'GET'] as const;
+    const target = (own: number): string =>
+      path.replace(':id', String(own)).replace(':user_id', String(ben.user.id));
+    const status = async (client: Client, own = ids[resource]!): Promise<number> =>
+      (await client.call(method, target(own), reads ? undefined : {})).status;
+    const member = resource === 'invitations' ? 404 : reads ? 200 : 403;
+    const found = [await status(ann), await status(eve), await status(boss, 99_999)];
+    expect([id, ...found]).toEqual([id, member, 404, 404]);
+    if (method !== 'DELETE') expect([200, 400]).toContain(await status(boss));
+  });
+});
+
 describe('users', () => {
   test('are created with a token, given roles, removed and brought back', async () => {
     const email = `${newName()}@acme.org`;
@@ -42,6 +67,9 @@ describe('users', () => {
       201,
       expect.objectContaining({ email, role: 'member', full_name: 'New', is_active: true }),
     ]);
+    const other = await boss.patch(path, { email: 'other@acme.org' });
+    expect([other.status, Object.keys(other.json)]).toEqual([400, ['email']]);
+    expect((await boss.put(path, (await boss.get(path)).json)).status).toBe(200);
     const user = { ...ann.user, id: idOf(made) };
     const old = clientFor(server.url, user, String(made.json['token']));
     expect((await old.get('/v1/user')).json).toMatchObject({ id: user.id, email });
@@ -187,6 +215,11 @@ describe('invitations', () => {
     await ann.delete(`/v2/vaults/${id}`);
     const { code } = link.json;
     expect((await accept({ code })).json).toHaveProperty('email');
+    // Whoever needs no token cannot make the server hold much.
+    const large = { code, first_name: 'x'.repeat(20_000) };
+    expect((await accept(large)).status).toBe(413);
+    const path = '/v1/invitations/accept?x=1';
+    expect((await send(server.url, 'POST', path, { code: 'x' })).json).toHaveProperty('code');
     expect((await accept({ code, email: `${newName()}@acme.org` })).status).toBe(200);
   });
 
