@@ -15,8 +15,6 @@ const tokens = 'use a token, which `strandlake token create` prints';
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
-  { methods: ['GET'], path: '/v1/groups', name: 'Groups', instead: 'give permissions to users' },
-  { methods: ['GET'], path: '/v1/groups/:id', name: 'Groups', instead: 'give permissions to users' },
   { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
   { methods: ['POST'], path: '/v2/complete_multi_part', name: 'Upload in parts', instead: wholeUpload },

@@ -1,6 +1,20 @@
 import type { Type } from '@nestjs/common';
 import type { OperationRow } from '../http/operation-row.js';
 import type { NamedSchema } from '../http/schema.js';
+import { auditEntry } from './audit-log/audit-entry.js';
+import { AuditLogController, auditLogOperations } from './audit-log/audit-log.controller.js';
+import { group, groupSummary, groupVault, newMember } from './groups/group.js';
+import { GroupsController, groupOperations } from './groups/groups.controller.js';
+import {
+  MembershipsController,
+  groupVaultOperations,
+  membershipOperations,
+} from './groups/memberships.controller.js';
+import { acceptance, invitation } from './invitations/invitation.js';
+import {
+  InvitationsController,
+  invitationOperations,
+} from './invitations/invitations.controller.js';
 import {
   restoreOperations,
   restoreTask,
@@ -92,7 +106,7 @@ import {
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
-import { user, userSummary } from './users/user.js';
+import { createdUser, user, userSummary } from './users/user.js';
 import {
   DatasetTemplateController,
   datasetTemplateOperations,
@@ -109,6 +123,8 @@ import {
   vaultSyncOperations,
   vaultSyncSchemas,
 } from './vaults/vault-syncs.controller.js';
+import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
+import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -130,9 +146,14 @@ export interface ResourceEntry {
 // prettier-ignore
 export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
-  { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
+  { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, createdUser, userSummary] },
+  { controller: GroupsController, operations: [groupOperations], declarations: [group, groupSummary] },
+  { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMember] },
+  { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptance] },
+  { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
+  { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },

@@ -16,6 +16,7 @@ import {
   idempotencyKeySchema,
   importKeySchema,
 } from './schema.js';
+import { sharingSchema } from './sharing-schema.js';
 import { constant, sql } from './sql.js';
 
 /** One step of the schema. A released step never changes. */
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
   { version: 14, name: 'copies of objects', statements: objectCopySchema },
+  { version: 15, name: 'sharing', statements: sharingSchema },
 ];
 
 /**

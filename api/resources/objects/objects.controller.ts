@@ -127,6 +127,7 @@ export class ObjectsController {
   async download(
     @Resource() object: ObjectRow,
     @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
@@ -138,7 +139,8 @@ export class ObjectsController {
     }
     if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     const expiresAt = Date.now() + budgets.objectUrlMs;
-    const url = request.origin + downloadTarget(this.context.signer, object, expiresAt);
+    const url =
+      request.origin + downloadTarget(this.context.signer, caller.user.id, object, expiresAt);
     // Choice: without `redirect` the answer is JSON, because one client sends no parameter and expects JSON (contract 6.6).
     if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
     return { download_url: url, object_id: null };
@@ -172,7 +174,9 @@ function uploadOf(
   object: ObjectRow,
   request: ApiRequest,
 ): { readonly uploadUrl: string } {
-  return { uploadUrl: request.origin + uploadTarget(context.signer, object) };
+  return {
+    uploadUrl: request.origin + uploadTarget(context.signer, request.caller!.user.id, object),
+  };
 }
 
 function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {

@@ -2,6 +2,7 @@ import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
+import { requireSigned } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
@@ -13,7 +14,7 @@ import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
 
-/** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
+/** Uploads of file contents by signed addresses, without credentials (contract 6.5). */
 @Controller()
 export class UploadsController {
   constructor(private readonly context: AppContext) {}
@@ -27,9 +28,9 @@ export class UploadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    this.context.signer.verify('PUT', request.url);
-    const target = { id: readId(id) ?? 0, revision: readId(revision) ?? 0 };
     try {
+      await requireSigned(this.context, request, 'object', id, 'write');
+      const target = { id: readId(id) ?? 0, revision: readId(revision) ?? 0 };
       const md5 = await receiveUpload(this.context, target, request.raw, contentMd5);
       reply.header('ETag', `"${md5}"`);
     } catch (error) {

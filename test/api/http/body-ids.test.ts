@@ -28,7 +28,7 @@ let ids: Readonly<Record<string, number>>;
 let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly components: { readonly schemas: Readonly<Record<string, Json>> } }; // prettier-ignore
 beforeAll(async () => {
   server = await startServer();
-  ann = await server.user('ann');
+  ann = await server.user('ann', { role: 'admin' });
   const made = await makeFixture(ann);
   openapi = (await ann.get('/openapi.json')).json as never;
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
@@ -69,6 +69,9 @@ beforeAll(async () => {
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'one' })),
+    groups: idOf(await ann.post('/v1/groups', { name: 'one' })),
+    group_id: idOf(await ann.post('/v1/groups', { name: 'two' })),
+    invitations: idOf(await ann.post('/v1/invitations')),
   };
 });
 afterAll(() => server.close());

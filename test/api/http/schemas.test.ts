@@ -25,7 +25,7 @@ const withBody = rows.filter(({ body }) => typeof body === 'object');
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
-let ids: Record<string, number>;
+let ids: Record<string, number | string>;
 /** A dataset without records. */
 let empty: number;
 
@@ -63,12 +63,23 @@ beforeAll(async () => {
   await ann.post(`/v2/objects/${datasetId}/beacon`);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
+  const ada = (await server.user('ada')).user.id;
+  const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
+  await ann.put(`/v1/groups/${groupId}/memberships`, { user_id: ann.user.id });
+  const permissions = `/v2/vaults/${made.vaultId}/permissions`;
+  await ann.put(permissions, { group_id: groupId, permission: 'read' });
+  const link = await ann.post('/v1/invitations', { group_ids: [groupId] });
   ids = {
+    groups: groupId,
+    invitations: idOf(link),
+    code: String(link.json['code']),
+    // The second ids of paths.
+    ':user_id': ann.user.id,
+    ':permission_id': idOf(await ann.put(permissions, { user_id: ada, permission: 'write' })),
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
     users: ann.user.id,
-    leaver: (await server.user('leaver')).user.id,
     vaults: made.vaultId,
     vault_id: made.vaultId,
     objects: idOf(file),
@@ -108,7 +119,6 @@ afterAll(() => server.close());
 /** The operations whose resource another segment of the path names, or that must not change what others read. */
 const special = new Map([
   ['globalBeacons', 'datasets'],
-  ['users.delete', 'leaver'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
 ]);
@@ -119,7 +129,11 @@ function target({ paths: [path], id }: OperationRow): string {
     special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
   const own = ids[name];
   if (own === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
-  return path.replace(':ids', 'x').replace(':id', String(own)).replace(':version', '0');
+  return path
+    .replace(':ids', 'x')
+    .replace(':id', String(own))
+    .replace(':version', '0')
+    .replace(/:(?:user|permission)_id/, (name) => String(ids[name]));
 }
 
 /** A request example with the ids of the live server in the place of its own. */
@@ -210,7 +224,8 @@ describe('the live answers', () => {
       const unique = {
         ...body,
         ...(name === 'fields' && { dataset_id: empty }),
-        ...(['fields', 'vaults'].includes(name) && { name: 'other' }),
+        ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
+        ...(name === 'users' && { email: 'leaver@acme.org' }),
       };
       const answer = await ann.call('POST', created.paths[0], unique);
       path = row.paths[0].replace(':id', String(idOf(answer)));
