@@ -79,6 +79,8 @@ import {
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import { token } from './tokens/token.js';
+import { TokensController, tokenOperations } from './tokens/tokens.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { user, userSummary } from './users/user.js';
 import {
@@ -114,6 +116,7 @@ export interface ResourceEntry {
 export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
+  { controller: TokensController, operations: [tokenOperations], declarations: [token] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: UploadsController, operations: [uploadOperations] },

@@ -4,7 +4,7 @@ import { login } from './login.js';
 import { cp, ls, tasks } from './objects.js';
 import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
-import { tokenAdd, tokenList, tokenRevoke } from './token.js';
+import { tokenAdd, tokenList, tokenRename, tokenRevoke } from './token.js';
 import { userAdd, userList, userRemove } from './user.js';
 import { verify } from './verify.js';
 
@@ -23,6 +23,7 @@ export const commands: readonly Command[] = [
   userRemove,
   tokenAdd,
   tokenList,
+  tokenRename,
   tokenRevoke,
   verify,
 ];

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.js';
+import { authenticationSchema } from './authentication-schema.js';
 import type { Database } from './database.js';
 import {
   archiveSchema,
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
+  { version: 14, name: 'passwords and applications', statements: authenticationSchema },
 ];
 
 /**

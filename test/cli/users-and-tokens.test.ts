@@ -115,13 +115,25 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     expect(lines[0]).toMatch(/^\d+ {2}\S{4}… {2}read {2}until \d{4}-\d\d-\d\d {2}laptop {2}ann@/);
     expect(lines.join()).not.toContain(secret);
     const id = lines[0]?.split(' ')[0] ?? '';
+    await run(`token rename ${id} desktop`);
+    expect((await run('token list ann@example.org')).outs[0]).toMatch(
+      /desktop {2}ann@example.org {2}never used$/,
+    );
     await run(`token revoke ${id}`);
     expect(await authenticates(secret)).toBe(false);
     expect((await run('token list')).outs.join('\n')).toContain('revoked');
   });
 
+  test('an API key has 40 characters and works like a token', async () => {
+    await output('user add ann@example.org --account acme');
+    const secret = await output('token add ann@example.org --api-key');
+    expect(secret).toMatch(/^[A-Za-z0-9]{40}$/);
+    expect(await authenticates(secret)).toBe(true);
+  });
+
   test('errors name unknown users and tokens', async () => {
     expect((await run('token add eve@example.org', 1)).notes.join()).toContain('no user eve@');
+    expect((await run('token rename 999 x', 1)).notes.join()).toContain('no token 999');
     expect((await run('token revoke 999', 1)).notes.join()).toContain('no token 999');
   });
 });

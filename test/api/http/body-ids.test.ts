@@ -65,6 +65,7 @@ beforeAll(async () => {
     beacon_sets: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
+    tokens: idOf(await ann.post('/v2/tokens', { name: 'one' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'one' })),
   };
 });

@@ -106,6 +106,12 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/downloads/rejected/*',
     'POST /v2/datasets/*/verify',
     'GET /v2/datasets/*/disk_use',
+    'POST /v2/tokens',
+    'GET /v2/tokens',
+    'GET /v2/tokens/*',
+    'PUT /v2/tokens/*',
+    'PATCH /v2/tokens/*',
+    'DELETE /v2/tokens/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
     .map((row) => `${row.method} ${shape(row.paths[0])}`)

@@ -13,3 +13,8 @@ export const ownedResources: readonly string[] = [
 export function isOwned(operation: string): boolean {
   return ownedResources.includes(operation.split('.')[0]!);
 }
+
+/** True for an operation on what no other user may read; `tokens.test.ts` tests them. */
+export function isPersonal(operation: string): boolean {
+  return operation.startsWith('tokens.');
+}

@@ -88,6 +88,7 @@ beforeAll(async () => {
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'MYH7' })),
     template_id: idOf(await ann.post('/v2/dataset_templates', { name: 'other' })),
+    tokens: idOf(await ann.post('/v2/tokens', { name: 'other' })),
     beacon_sets: setId,
     beacon_set_id: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),

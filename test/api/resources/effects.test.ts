@@ -125,6 +125,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
       dataset_exports: () => exportId,
       dataset_migrations: () => makeMigration(ann, datasetId),
       saved_queries: async () => idOf(await ann.post('/v2/saved_queries', { name: 'q' })),
+      tokens: async () => idOf(await ann.post('/v2/tokens', {})),
       dataset_templates: async () => idOf(await ann.post('/v2/dataset_templates', { name: 't' })),
       beacon_sets: () => setId,
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
