@@ -4,7 +4,7 @@ import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { secretOf, unauthenticated } from './credentials.js';
 import { AppContext } from './app-context.js';
-import { rateLimiter, type RateLimiter, type Verdict } from './rate-limiter.js';
+import { limited, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 import { accessKey, type AccessRule } from './access.js';
 import { readId } from './form.js';
@@ -99,11 +99,4 @@ export class AuthGuard implements CanActivate {
     }
     return true;
   }
-}
-
-/** Throws 429 with the seconds to wait. */
-function limited(verdict: Verdict): void {
-  if (verdict.ok) return;
-  const error = new AppError('rate-limited', 'Request was throttled.');
-  throw Object.assign(error, { retryAfter: verdict.retryAfter });
 }

@@ -34,6 +34,20 @@ export function installBodyParsers(
   }
 }
 
+/** The requests without a token, whose body is their credential. */
+const carriesCredentials = /^\/v1\/auth\/token(?:$|[/?])/;
+
+/** The most bytes that a body may have, and what to do with one that has more. */
+interface BodyLimit {
+  readonly max: number;
+  readonly advice: string;
+}
+const credentialBody: BodyLimit = { max: 16 << 10, advice: 'send the credentials alone' };
+const recordBody: BodyLimit = {
+  max: budgets.jsonBodyBytes,
+  advice: 'split the request, or upload records as a file and import it by object_id',
+};
+
 const sentTypes = new WeakMap<object, string>();
 
 /** The content type as the client sent it. */
@@ -51,11 +65,14 @@ async function readBody(
     stream.resume();
     return undefined;
   }
+  const url = request.raw.url ?? '';
+  const isStranger = carriesCredentials.test(url);
   // Authenticate first: a stranger must not make the server buffer 64 MB.
-  await admit(request);
+  if (!isStranger) await admit(request);
   refuseEncoded(request.headers['content-encoding']);
-  const bytes = await collect(stream, request.headers['content-length']);
-  if (keepsText.test(request.raw.url ?? '')) sentBytes.set(request.raw, bytes);
+  const limit = isStranger ? credentialBody : recordBody;
+  const bytes = await collect(stream, request.headers['content-length'], limit);
+  if (keepsText.test(url)) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
 
@@ -101,12 +118,15 @@ function refuseEncoded(encoding: string | undefined): void {
 }
 
 /** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
-function collect(stream: Readable, announced: string | undefined): Promise<Buffer> {
-  const max = budgets.jsonBodyBytes;
+function collect(
+  stream: Readable,
+  announced: string | undefined,
+  { max, advice }: BodyLimit,
+): Promise<Buffer> {
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
-      `The request body is larger than ${byteSize(max)}, the most that one may have: split the request, or upload records as a file and import it by object_id.`,
+      `The request body is larger than ${byteSize(max)}, the most that one may have: ${advice}.`,
     );
   if (Number(announced) > max) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {

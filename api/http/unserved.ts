@@ -18,7 +18,6 @@ const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations,
 export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['GET'], path: '/v1/groups', name: 'Groups', instead: 'give permissions to users' },
   { methods: ['GET'], path: '/v1/groups/:id', name: 'Groups', instead: 'give permissions to users' },
-  { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
   { methods: ['GET'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
   { methods: ['POST'], path: '/v2/complete_multi_part', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['POST'], path: '/v2/presigned_urls', name: 'Upload in parts', instead: wholeUpload },

@@ -79,6 +79,11 @@ import {
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import {
+  PasswordsController,
+  passwordOperations,
+  passwordSchemas,
+} from './passwords/passwords.controller.js';
 import { token } from './tokens/token.js';
 import { TokensController, tokenOperations } from './tokens/tokens.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
@@ -117,6 +122,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
   { controller: TokensController, operations: [tokenOperations], declarations: [token] },
+  { controller: PasswordsController, operations: [passwordOperations], schemas: passwordSchemas },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: UploadsController, operations: [uploadOperations] },

@@ -5,7 +5,7 @@ import { cp, ls, tasks } from './objects.js';
 import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
 import { tokenAdd, tokenList, tokenRename, tokenRevoke } from './token.js';
-import { userAdd, userList, userRemove } from './user.js';
+import { userAdd, userList, userPassword, userRemove } from './user.js';
 import { verify } from './verify.js';
 
 /** All commands, in the order of the help. */
@@ -21,6 +21,7 @@ export const commands: readonly Command[] = [
   userAdd,
   userList,
   userRemove,
+  userPassword,
   tokenAdd,
   tokenList,
   tokenRename,

@@ -2,6 +2,7 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
+import { hashPassword } from '../../engine/catalog/passwords.js';
 import { removeUser } from '../../engine/catalog/remove-user.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
@@ -37,6 +38,27 @@ export const userAdd: Command = {
     const { user, account, token } = created;
     terminal.note(`User ${user.email} (${user.role}) of ${account.domain}. The token, shown once:`);
     terminal.out(token?.secret ?? '');
+    return 0;
+  },
+};
+
+/** `strandlake user password`: the password is never an argument, which other users of the machine could read. */
+export const userPassword: Command = {
+  name: 'user password',
+  usage:
+    'user password <email> [--data <folder>]   (asks for it, or reads the first line of its input)',
+  help: 'sets the password of a user, for logins by email address',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
+    const [email = ''] = positionals;
+    const folder = await existingFolder(values.data, env);
+    const hash = await hashPassword(await terminal.secret('Password: '));
+    await withData(folder, async ({ catalog }) => {
+      const user = await catalog.users.byEmail(email);
+      if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
+      await catalog.passwords.set(user.id, hash);
+    });
+    terminal.note(`The password of ${email} is set.`);
     return 0;
   },
 };

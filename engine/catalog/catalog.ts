@@ -24,6 +24,7 @@ import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
+import { passwordTable, type PasswordTable } from './passwords.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
 import { templateTable, type TemplateRow } from './templates.js';
@@ -41,6 +42,7 @@ export interface Tables {
   readonly accounts: AccountTable;
   readonly users: UserTable;
   readonly tokens: TokenTable;
+  readonly passwords: PasswordTable;
   readonly vaults: VaultTable;
   readonly objects: ObjectTable;
   readonly datasets: DatasetTable;
@@ -153,6 +155,7 @@ function tablesOf(db: Database): Tables {
     accounts: accountTable(db),
     users: userTable(db),
     tokens: tokenTable(db),
+    passwords: passwordTable(db),
     vaults: vaultTable(db),
     objects: objectTable(db),
     datasets: datasetTable(db),

@@ -13,6 +13,7 @@ const tokenLength = 30;
 const lengths = { token: tokenLength, api_key: 40 } as const;
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
 const touchEveryMs = 60_000;
+const forgottenAfterMs = 30 * 86_400_000;
 
 /** A personal access token, an API key, or an access token of an application. The secret is not stored, only its keyed hash. */
 export interface TokenRow {
@@ -127,6 +128,9 @@ export function tokenTable(db: Database): TokenTable {
           revokedAt: null,
           lastUsedAt: null,
         };
+        // Choice: tokens that expired 30 days ago are forgotten when the user gets another one.
+        await tx.run(sql`DELETE FROM tokens
+          WHERE user_id = ${row.userId} AND expires_at < ${row.createdAt - forgottenAfterMs}`);
         await tx.run(tokens.insert({ ...row, hash }));
         await recordCreated(tx, row.id);
         return { row, secret };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { withData } from '../../cli/data.js';
 import { prepare, createWorkToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
+import { isPassword } from '../../engine/catalog/passwords.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { type Config, parseConfig } from '../../engine/core/config.js';
 import { collect } from './collect.js';
@@ -124,6 +125,20 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     expect((await run('token list')).outs.join('\n')).toContain('revoked');
   });
 
+  test('user password sets the password of a user, which is no argument', async () => {
+    await output('user add ann@example.org --account acme');
+    await run('user password ann@example.org', 0, 'correct horse battery');
+    await withData(config.data, async ({ catalog }) => {
+      const user = await catalog.users.byEmail('ann@example.org');
+      const hash = await catalog.passwords.get(user!.id);
+      expect(await isPassword('correct horse battery', hash)).toBe(true);
+    });
+    const short = await run('user password ann@example.org', 1, 'short');
+    expect(short.notes.join()).toContain('15 to 256 characters');
+    const unknown = await run('user password eve@example.org', 1, 'correct horse battery');
+    expect(unknown.notes.join()).toContain('no user eve@');
+  });
+
   test('an API key has 40 characters and works like a token', async () => {
     await output('user add ann@example.org --account acme');
     const secret = await output('token add ann@example.org --api-key');
@@ -144,8 +159,13 @@ test('a folder without a catalogue is refused and left unchanged', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-async function run(line: string, expected = 0): Promise<ReturnType<typeof collect>> {
+async function run(
+  line: string,
+  expected = 0,
+  ...secrets: readonly string[]
+): Promise<ReturnType<typeof collect>> {
   const terminal = collect();
+  terminal.secrets.push(...secrets);
   const code = await main(line.split(' '), { STRANDLAKE_DATA: config.data }, terminal);
   expect([code, terminal.notes]).toEqual([expected, terminal.notes]);
   return terminal;

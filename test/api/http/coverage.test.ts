@@ -106,6 +106,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/downloads/rejected/*',
     'POST /v2/datasets/*/verify',
     'GET /v2/datasets/*/disk_use',
+    'PUT /v1/user/password',
     'POST /v2/tokens',
     'GET /v2/tokens',
     'GET /v2/tokens/*',

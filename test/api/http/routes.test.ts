@@ -54,6 +54,7 @@ const publicOperations = [
   'docs',
   'swagger',
   'uploads.put',
+  'passwords.login', // the password is the credential
   ...downloads,
 ];
 

@@ -32,6 +32,8 @@ let empty: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
+  const ada = await server.user('ada');
+  await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
   const made = await makeFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'calls' }));
