@@ -35,7 +35,7 @@ export function installBodyParsers(
 }
 
 /** The requests without a token, whose body is their credential. */
-const carriesCredentials = /^\/v1\/auth\/token(?:$|[/?])/;
+const carriesCredentials = /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|authorize)(?:$|[/?])/;
 
 /** The most bytes that a body may have, and what to do with one that has more. */
 interface BodyLimit {
@@ -103,9 +103,14 @@ export function parseBody(bytes: Buffer, type = ''): unknown {
   }
 }
 
-function parseForm(text: string): Record<string, string> {
-  const form = Object.create(null) as Record<string, string>;
-  for (const [key, value] of new URLSearchParams(text)) form[key] = value;
+/** The values of a form; a key that is repeated has a list of them. */
+function parseForm(text: string): Record<string, string | string[]> {
+  const form = Object.create(null) as Record<string, string | string[]>;
+  const fields = new URLSearchParams(text);
+  for (const key of new Set(fields.keys())) {
+    const values = fields.getAll(key);
+    form[key] = values.length === 1 ? values[0]! : values;
+  }
   return form;
 }
 

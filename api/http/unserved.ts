@@ -11,7 +11,6 @@ interface UnservedOperation {
 
 const wholeUpload = 'upload the file in one request, to its upload_url';
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
-const tokens = 'use a token, which `strandlake token create` prints';
 const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations, and a file by uploading it again'; // prettier-ignore
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
@@ -30,13 +29,6 @@ export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['GET'], path: '/v2/datasets/:id/beacon', name: 'The beacon of a dataset', instead: 'query the dataset, or use POST /v2/beacon_sets' },
   { methods: ['GET'], path: '/v2/datasets/:id/changelog', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
   { methods: ['GET'], path: '/v2/datasets/:id/changelog/:version', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
-  { methods: ['GET', 'POST'], path: '/v2/applications', name: 'Applications', instead: tokens },
-  { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/applications/:id', name: 'Applications', instead: tokens },
-  { methods: ['GET'], path: '/v2/applications/:id/secret', name: 'Applications', instead: tokens },
-  { methods: ['GET'], path: '/authorize', name: 'OAuth2', instead: tokens },
-  { methods: ['GET'], path: '/v1/oauth2/authorize', name: 'OAuth2', instead: tokens },
-  { methods: ['POST'], path: '/v1/oauth2/token', name: 'OAuth2', instead: tokens },
-  { methods: ['POST'], path: '/v1/oauth2/revoke_token', name: 'OAuth2', instead: tokens },
 ]; // prettier-ignore
 
 /** What a request for an operation that the server does not have is told; undefined for other requests. */

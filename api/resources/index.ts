@@ -79,6 +79,20 @@ import {
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import { application, applicationSecret } from './applications/application.js';
+import {
+  ApplicationSecretsController,
+  ApplicationsController,
+  applicationOperations,
+  applicationSecretOperations,
+} from './applications/applications.controller.js';
+import { AuthorizationController } from './oauth/authorization.controller.js';
+import { OauthController } from './oauth/oauth.controller.js';
+import {
+  authorizationOperations,
+  oauthOperations,
+  oauthSchemas,
+} from './oauth/oauth.operations.js';
 import {
   PasswordsController,
   passwordOperations,
@@ -123,6 +137,10 @@ export const resources: readonly ResourceEntry[] = [
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
   { controller: TokensController, operations: [tokenOperations], declarations: [token] },
   { controller: PasswordsController, operations: [passwordOperations], schemas: passwordSchemas },
+  { controller: ApplicationsController, operations: [applicationOperations], declarations: [application] },
+  { controller: ApplicationSecretsController, operations: [applicationSecretOperations], schemas: [applicationSecret] },
+  { controller: AuthorizationController, operations: [authorizationOperations] },
+  { controller: OauthController, operations: [oauthOperations], schemas: oauthSchemas },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: UploadsController, operations: [uploadOperations] },

@@ -5,7 +5,7 @@ import { cp, ls, tasks } from './objects.js';
 import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
 import { tokenAdd, tokenList, tokenRename, tokenRevoke } from './token.js';
-import { userAdd, userList, userPassword, userRemove } from './user.js';
+import { userAdd, userList, userLoginLink, userPassword, userRemove } from './user.js';
 import { verify } from './verify.js';
 
 /** All commands, in the order of the help. */
@@ -22,6 +22,7 @@ export const commands: readonly Command[] = [
   userList,
   userRemove,
   userPassword,
+  userLoginLink,
   tokenAdd,
   tokenList,
   tokenRename,

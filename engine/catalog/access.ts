@@ -1,5 +1,6 @@
 import { AppError, notFound } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
+import type { ApplicationRow } from './applications.js';
 import type { ArchiveRow } from './archives.js';
 import type { BeaconSetRow } from './beacon-sets.js';
 import type { BeaconRow } from './beacons.js';
@@ -48,6 +49,7 @@ export interface Kinds {
   readonly beacon: BeaconRow;
   readonly user: UserRow;
   readonly token: TokenRow;
+  readonly application: ApplicationRow;
 }
 export type AccessKind = keyof Kinds;
 
@@ -249,6 +251,10 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
     if (row === undefined || row.revokedAt !== null) return undefined;
     const owned = { id, userId: row.userId, accountId: 0, isShared: false };
     return { row, owned, isCredential: true };
+  },
+  application: async (tables, id) => {
+    const found = ofOwner(await tables.applications.get(id));
+    return found && { ...found, isCredential: true };
   },
 };
 

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { fileStats, list } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
+import { applicationTable, type ApplicationRow } from './applications.js';
 import { archiveTable, type ArchiveTable } from './archives.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
 import { beaconTable, type BeaconRow } from './beacons.js';
@@ -18,6 +19,7 @@ import {
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
+import { grantTable, type GrantTable } from './grants.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
 import { isIssued, nextLargeId } from './ids.js';
@@ -31,6 +33,7 @@ import { templateTable, type TemplateRow } from './templates.js';
 import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
 import type { SavedResourceTable } from './saved-resource.js';
 import { searchTable } from './search.js';
+import { signInTable, type SignInTable } from './sign-ins.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
@@ -43,6 +46,9 @@ export interface Tables {
   readonly users: UserTable;
   readonly tokens: TokenTable;
   readonly passwords: PasswordTable;
+  readonly signIns: SignInTable;
+  readonly applications: SavedResourceTable<ApplicationRow>;
+  readonly grants: GrantTable;
   readonly vaults: VaultTable;
   readonly objects: ObjectTable;
   readonly datasets: DatasetTable;
@@ -156,6 +162,9 @@ function tablesOf(db: Database): Tables {
     users: userTable(db),
     tokens: tokenTable(db),
     passwords: passwordTable(db),
+    signIns: signInTable(db),
+    applications: applicationTable(db),
+    grants: grantTable(db),
     vaults: vaultTable(db),
     objects: objectTable(db),
     datasets: datasetTable(db),

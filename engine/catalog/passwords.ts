@@ -87,7 +87,7 @@ function derive(password: string, salt: Uint8Array, { ln, r, p }: ScryptCost): P
   });
 }
 
-function phc({ ln, r, p }: Cost, salt: Buffer, hash: Buffer): string {
+function phc({ ln, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
 }
 

@@ -4,7 +4,12 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 /** What a secret is for. It is part of the hash, so that no secret serves another purpose than its own. */
 export type SecretPurpose =
-  'access token' | 'authorization code' | 'client secret' | 'refresh token' | 'sign-in';
+  | 'access token'
+  | 'anti-forgery token'
+  | 'authorization code'
+  | 'client secret'
+  | 'refresh token'
+  | 'sign-in';
 
 /** Random letters and digits, 5.95 bits of entropy each: 178 bits in 30. */
 export function randomSecret(length: number): string {

@@ -139,6 +139,21 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     expect(unknown.notes.join()).toContain('no user eve@');
   });
 
+  test('user login-link prints an address with a code for one sign-in', async () => {
+    await output('user add ann@example.org --account acme');
+    const link = await output('user login-link ann@example.org --url https://lake.example.org');
+    const code = /^https:\/\/lake\.example\.org\/v1\/oauth2\/sign_in\?code=(\w{40})$/.exec(
+      link,
+    )?.[1];
+    await withData(config.data, async ({ catalog, key }) => {
+      const user = await catalog.users.byEmail('ann@example.org');
+      expect(await catalog.signIns.find('link', code ?? '', key)).toBe(user?.id);
+      expect(await catalog.signIns.find('session', code ?? '', key)).toBeUndefined();
+    });
+    const line = 'user login-link eve@example.org --url https://lake.example.org';
+    expect((await run(line, 1)).notes.join()).toContain('no user eve@');
+  });
+
   test('an API key has 40 characters and works like a token', async () => {
     await output('user add ann@example.org --account acme');
     const secret = await output('token add ann@example.org --api-key');

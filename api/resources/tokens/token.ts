@@ -6,6 +6,8 @@ import { id, nullable, oneOf, readBy, text, timestamp } from '../../http/schema.
 /** What a token shows besides its row. */
 export interface TokenContext {
   readonly origin: string;
+  /** The id of the application that it was granted to. */
+  readonly applicationId: number | null;
 }
 
 /** A token that was just created, with its secret. */
@@ -66,6 +68,12 @@ export const token = declareResource<TokenRow, TokenContext>({
       show: (row) => ('secret' in row ? (row as CreatedToken).secret : null),
     },
     prefix: { type: text, description: 'The first characters of the secret.', example: 'g0te' },
+    client_id: {
+      type: nullable(text),
+      description: 'The application that it was granted to; null for a token of the user.',
+      example: null,
+      show: (_row, { applicationId }) => (applicationId === null ? null : String(applicationId)),
+    },
     user_id: { type: id, example: 3 },
     created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
     last_used_at: {

@@ -18,7 +18,8 @@ export const tokenOperations = crudOperations('tokens', {
     create: 'Creates a token or an API key, and shows its secret this once.',
     list: "Lists the user's tokens and API keys, newest first, without revoked ones.",
     patch: 'Renames a token.',
-    delete: 'Revokes a token: from the next request on it is refused.',
+    delete:
+      'Revokes a token: from the next request on it is refused. One of an application ends with all that it was granted with it.',
   },
 });
 
@@ -33,7 +34,13 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     isRevoked: false,
     ...omitUndefined<TokenFilter>({ name: value(query, 'name') }),
   }),
-  contexts: async (_context, { origin }, rows) => rows.map(() => ({ origin })),
+  contexts: ({ catalog }, { origin }, rows) =>
+    Promise.all(
+      rows.map(async ({ grantId }) => {
+        const grant = grantId === null ? undefined : await catalog.grants.get(grantId);
+        return { origin, applicationId: grant?.applicationId ?? null };
+      }),
+    ),
   create: async ({ catalog, signingKey }, { caller, form, values }): Promise<CreatedToken> => {
     form.done();
     requireUserItself(caller);
@@ -48,7 +55,8 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     refuseChange(form, 'expires_at', timestamp.format?.(row?.expiresAt ?? null), message);
     return {};
   },
-  delete: async ({ catalog }, { id }) => {
-    await catalog.tokens.revoke(id);
+  delete: async ({ catalog }, { id, grantId }) => {
+    if (grantId === null) await catalog.tokens.revoke(id);
+    else await catalog.grants.revoke(grantId);
   },
 });

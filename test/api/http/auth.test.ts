@@ -14,7 +14,7 @@ import {
 
 /** True for operations whose body holds the credential; each has tests of its own. */
 function needsNoToken(operation: string): boolean {
-  return operation === 'passwords.login';
+  return operation === 'passwords.login' || /^(oauth|authorization)\./.test(operation);
 }
 
 let server: TestServer;

@@ -49,6 +49,7 @@ describe('C8: the same key and body', () => {
     ['/v2/saved_queries', () => ({ name: 'twice' })],
     ['/v2/dataset_templates', () => ({ name: 'twice' })],
     ['/v2/tokens', () => ({ name: 'twice' })],
+    ['/v2/applications', () => ({ name: 'twice', redirect_uris: 'https://example.org/' })],
     ['/v2/beacon_sets', () => ({ title: 'twice' })],
     ['/v2/dataset_exports', () => ({ dataset_id: datasetId, format: 'json' })],
     ['/v2/dataset_migrations', () => ({ source_id: datasetId, target_id: datasetId })],

@@ -14,7 +14,7 @@ export function isOwned(operation: string): boolean {
   return ownedResources.includes(operation.split('.')[0]!);
 }
 
-/** True for an operation on what no other user may read; `tokens.test.ts` tests them. */
+/** True for an operation on credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
 export function isPersonal(operation: string): boolean {
-  return operation.startsWith('tokens.');
+  return /^(tokens|applications|applicationSecrets)\./.test(operation);
 }

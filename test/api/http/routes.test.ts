@@ -55,6 +55,12 @@ const publicOperations = [
   'swagger',
   'uploads.put',
   'passwords.login', // the password is the credential
+  'oauth.token', // the application presents its secret, or the verifier of its code
+  'oauth.revoke',
+  'authorization.page', // pages for browsers, which have a cookie of their own
+  'authorization.decide',
+  'authorization.linkPage',
+  'authorization.useLink',
   ...downloads,
 ];
 

@@ -25,7 +25,7 @@ const withBody = rows.filter(({ body }) => typeof body === 'object');
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
-let ids: Record<string, number>;
+let ids: Record<string, number | string>;
 /** A dataset without records. */
 let empty: number;
 
@@ -65,7 +65,18 @@ beforeAll(async () => {
   await ann.post(`/v2/objects/${datasetId}/beacon`);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
+  const redirectUri = 'https://apps.example.org/callback';
+  const applicationId = idOf(
+    await ann.post('/v2/applications', { name: 'Browser', redirect_uris: redirectUri }),
+  );
+  const grant = { userId: ann.user.id, applicationId, redirectUri, codeChallenge: null };
   ids = {
+    applications: applicationId,
+    client_id: String(applicationId),
+    client_secret: String(
+      (await ann.get(`/v2/applications/${applicationId}/secret`)).json['client_secret'],
+    ),
+    code: await server.catalog.grants.create({ ...grant, scope: 'read' }, server.key),
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),

