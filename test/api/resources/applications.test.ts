@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
 import { clientFor, idOf, listOf, type Answer, type Client } from '../server.js';
 
-/* Applications, the clients of OAuth2 (contract 18). What they can do is tested in oauth.test.ts. */
+/* Applications, the clients of OAuth2 (contract 18; threats A10 and A12). What they can do is tested in oauth.test.ts. */
 
 const { server, ann } = await startLab();
 let bob: Client;

@@ -111,6 +111,20 @@ describe('a password', () => {
   });
 });
 
+test('an unknown user takes as much work as a wrong password (A9)', async () => {
+  const stored = await hashPassword(phrase);
+  const work = async (hash: string | undefined): Promise<number> => {
+    const before = process.cpuUsage();
+    await isPassword('wrong', hash);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const known = Math.min(await work(stored), await work(stored), await work(stored));
+  const unknown = Math.min(await work(undefined), await work(undefined), await work(undefined));
+  expect(unknown / known).toBeGreaterThan(0.5);
+  expect(unknown / known).toBeLessThan(2);
+});
+
 describe('guesses (A9)', () => {
   let limited: TestServer;
   beforeAll(async () => {
@@ -129,6 +143,11 @@ describe('guesses (A9)', () => {
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
+    // Guesses beyond the limit cost no hash: thousands of them are refused in the time of a few.
+    for (let i = 0; i < 20; i += 1) {
+      const more = await Promise.all(Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)));
+      expect(new Set(more.map(({ status }) => status))).toEqual(new Set([429]));
+    }
     // The address has used up its guesses; a right password does not help it, a token does.
     const right = await login({ email: 'dan@acme.org', password: phrase }, limited.url);
     expect([right.status, right.json]).toEqual([429, { detail: 'Request was throttled.' }]);
