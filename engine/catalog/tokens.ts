@@ -63,6 +63,7 @@ export interface TokenTable {
   /** Records the time of use, at most once a minute. A crash of the machine may lose it. */
   touch(token: TokenRow, now?: number): Promise<void>;
   update(id: number, patch: Pick<Partial<TokenRow>, 'name'>): Promise<TokenRow | undefined>;
+  /** The token is refused from now on; one of an application takes its grant with it, and so the refresh token. */
   revoke(id: number): Promise<TokenRow | undefined>;
 }
 
@@ -161,11 +162,16 @@ export function tokenTable(db: Database): TokenTable {
       if (change !== undefined) await db.run(change);
       return get(id);
     },
-    revoke: async (id) => {
-      await db.run(
-        sql`UPDATE tokens SET revoked_at = ${Date.now()} WHERE id = ${id} AND revoked_at IS NULL`,
-      );
-      return get(id);
-    },
+    revoke: (id) =>
+      db.atomic(async (tx) => {
+        const now = Date.now();
+        await tx.run(
+          sql`UPDATE tokens SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`,
+        );
+        const row = await tx.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
+        const token = row && tokens.parse(row);
+        if (token?.grantId) await tx.run(sql`DELETE FROM grants WHERE id = ${token.grantId}`);
+        return token;
+      }),
   };
 }

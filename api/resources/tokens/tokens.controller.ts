@@ -55,8 +55,7 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     refuseChange(form, 'expires_at', timestamp.format?.(row?.expiresAt ?? null), message);
     return {};
   },
-  delete: async ({ catalog }, { id, grantId }) => {
-    if (grantId === null) await catalog.tokens.revoke(id);
-    else await catalog.grants.revoke(grantId);
+  delete: async ({ catalog }, { id }) => {
+    await catalog.tokens.revoke(id);
   },
 });

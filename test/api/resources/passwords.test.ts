@@ -143,8 +143,8 @@ describe('guesses (A9)', () => {
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
-    // Guesses beyond the limit cost no hash: thousands of them are refused in the time of a few.
-    for (let i = 0; i < 20; i += 1) {
+    // Guesses beyond the limit cost no hash: hundreds of them are refused in the time of a few.
+    for (let i = 0; i < 5; i += 1) {
       const more = await Promise.all(Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)));
       expect(new Set(more.map(({ status }) => status))).toEqual(new Set([429]));
     }
