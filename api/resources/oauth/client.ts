@@ -21,7 +21,7 @@ export function oauthParameters(body: unknown): OauthParameters {
     if (value === '' || value === null) continue;
     const text = typeof value === 'number' ? String(value) : value;
     if (typeof text !== 'string') {
-      throw oauthError('invalid_request', `${name.slice(0, 100)} must be given once, as text.`);
+      throw oauthError('invalid_request', 'A parameter is given more than once, or is no text.');
     }
     parameters.set(name, text);
   }
