@@ -17,8 +17,9 @@ export interface AuthorizationRequest {
 
 /**
  * A request that is refused. `returnTo` leads back to the application with the error (RFC 6749, section 4.1.2.1); null where the application
- * or its redirection URI is not certain. Choice: the user follows it by hand, because a redirection without consent would make the
- * server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
+ * or its redirection URI is not certain.
+ * Choice: an authorization request that is not valid leads back to the application by a link that the user may follow. A redirection
+ * without consent would make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
  */
 export interface RefusedRequest {
   readonly kind: 'refused';

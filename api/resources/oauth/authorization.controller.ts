@@ -139,6 +139,7 @@ export class AuthorizationController {
     const { principal, csrfToken } = visitor;
     if (principal === undefined) return signInPage(csrfToken);
     const { application } = asked;
+    // Choice: an application is for the users of its account, unless it is public.
     if (!application.isPublic && application.accountId !== principal.account.id) {
       const message = `Only users of another account may use ${application.name}; you are ${principal.user.email}.`;
       return messagePage('Not for your account', message, { status: 403 });
