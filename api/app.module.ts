@@ -10,6 +10,7 @@ import { ErrorsFilter } from './http/errors.filter.js';
 import { fitsPath } from './http/operation-row.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
+import { PasswordCheck } from './http/password-check.js';
 import { OpenapiDocument } from './http/openapi.js';
 import { answerJobCalls } from './resources/expressions/run-expressions.js';
 import { AppContext, type AppServices } from './http/app-context.js';
@@ -25,6 +26,7 @@ export class AppModule {
       providers: [
         { provide: AppContext, useValue: context },
         { provide: Authenticator, useValue: authenticator },
+        { provide: PasswordCheck, useValue: new PasswordCheck(context) },
         { provide: OpenapiDocument, useValue: document },
         { provide: KnownKeys, useValue: knownKeys },
         { provide: APP_GUARD, useClass: AuthGuard },

@@ -1,4 +1,7 @@
-/** The output of a command. Tests collect the text; the program writes it to standard output and standard error. */
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+
+/** The input and output of a command. Tests collect the text; the program writes it to standard output and standard error. */
 export interface Terminal {
   /** Writes a result, to standard output. */
   out(text: string): void;
@@ -9,6 +12,8 @@ export interface Terminal {
    * same for programs.
    */
   progress(text: string, state?: Readonly<Record<string, unknown>>): void;
+  /** Asks for a secret, which is not shown as it is typed; without a person to ask, it is the first line of standard input. */
+  secret(question: string): Promise<string>;
   /** Whether a person reads the results, rather than a program. */
   readonly isTerminal: boolean;
   /** Whether a person sees the progress, whoever reads the results. */
@@ -47,6 +52,20 @@ export function openTerminal(
     note(text) {
       erase();
       notes.write(`${printable(text)}\n`);
+    },
+    async secret(question) {
+      erase();
+      const asks = process.stdin.isTTY;
+      if (asks) notes.write(question);
+      const shown = new Writable({ write: (_text, _encoding, done) => done() });
+      const lines = createInterface({ input: process.stdin, output: shown, terminal: asks });
+      try {
+        for await (const line of lines) return line;
+        return '';
+      } finally {
+        lines.close();
+        if (asks) notes.write('\n');
+      }
     },
     progress(text) {
       if (drawsProgress) {

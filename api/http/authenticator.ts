@@ -1,9 +1,10 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { principalOf } from '../../engine/catalog/access.js';
+import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { secretOf, unauthenticated } from './credentials.js';
 import { AppContext } from './app-context.js';
-import { rateLimiter, type RateLimiter, type Verdict } from './rate-limiter.js';
+import { limited, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 import { accessKey, type AccessRule } from './access.js';
 import { readId } from './form.js';
@@ -13,6 +14,8 @@ import { requireResource } from './require-resource.js';
 export class Authenticator {
   readonly #requests: RateLimiter;
   readonly #failures: RateLimiter;
+  /** The tokens whose use is being recorded. */
+  readonly #touching = new Set<number>();
 
   constructor(private readonly context: AppContext) {
     this.#requests = rateLimiter(context.config.rateLimit);
@@ -56,9 +59,20 @@ export class Authenticator {
     const { catalog, signingKey } = this.context;
     const token = await catalog.tokens.authenticate(secret, signingKey);
     if (!token) return undefined;
-    await catalog.tokens.touch(token);
     const caller = await principalOf(catalog, token.userId, token.scope);
-    return caller && { caller, tokenId: token.id };
+    if (!caller) return undefined;
+    this.#touch(token);
+    const isApplication = token.grantId !== null;
+    return { caller: isApplication ? { ...caller, isApplication } : caller, tokenId: token.id };
+  }
+
+  /** Records the use of a token without making the request wait for the write. */
+  #touch(token: TokenRow): void {
+    if (this.#touching.has(token.id)) return;
+    this.#touching.add(token.id);
+    const ended = (): boolean => this.#touching.delete(token.id);
+    // A server that stops may have closed the catalogue; the time of the last use is then a minute old.
+    void this.context.catalog.tokens.touch(token).then(ended, ended);
   }
 }
 
@@ -90,11 +104,4 @@ export class AuthGuard implements CanActivate {
     }
     return true;
   }
-}
-
-/** Throws 429 with the seconds to wait. */
-function limited(verdict: Verdict): void {
-  if (verdict.ok) return;
-  const error = new AppError('rate-limited', 'Request was throttled.');
-  throw Object.assign(error, { retryAfter: verdict.retryAfter });
 }

@@ -34,9 +34,20 @@ export function installBodyParsers(
   }
 }
 
-/** The operations with a body that need no credentials, and the most bytes that such a body may have. */
-const publicPaths: ReadonlySet<string> = new Set(['/v1/invitations/accept']);
-const publicBodyBytes = 16 << 10;
+/** The requests without a token, whose body is their credential. */
+const carriesCredentials =
+  /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|v1\/invitations\/accept|authorize)(?:$|[/?])/;
+
+/** The most bytes that a body may have, and what to do with one that has more. */
+interface BodyLimit {
+  readonly max: number;
+  readonly advice: string;
+}
+const credentialBody: BodyLimit = { max: 16 << 10, advice: 'send the credentials alone' };
+const recordBody: BodyLimit = {
+  max: budgets.jsonBodyBytes,
+  advice: 'split the request, or upload records as a file and import it by object_id',
+};
 
 const sentTypes = new WeakMap<object, string>();
 
@@ -55,16 +66,14 @@ async function readBody(
     stream.resume();
     return undefined;
   }
+  const url = request.raw.url ?? '';
+  const isStranger = carriesCredentials.test(url);
   // Authenticate first: a stranger must not make the server buffer 64 MB.
-  const isPublic = publicPaths.has(request.raw.url?.split('?', 1)[0] ?? '');
-  if (!isPublic) await admit(request);
+  if (!isStranger) await admit(request);
   refuseEncoded(request.headers['content-encoding']);
-  const bytes = await collect(
-    stream,
-    request.headers['content-length'],
-    isPublic ? publicBodyBytes : budgets.jsonBodyBytes,
-  );
-  if (keepsText.test(request.raw.url ?? '')) sentBytes.set(request.raw, bytes);
+  const limit = isStranger ? credentialBody : recordBody;
+  const bytes = await collect(stream, request.headers['content-length'], limit);
+  if (keepsText.test(url)) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
 
@@ -95,9 +104,14 @@ export function parseBody(bytes: Buffer, type = ''): unknown {
   }
 }
 
-function parseForm(text: string): Record<string, string> {
-  const form = Object.create(null) as Record<string, string>;
-  for (const [key, value] of new URLSearchParams(text)) form[key] = value;
+/** The values of a form; a key that is repeated has a list of them. */
+function parseForm(text: string): Record<string, string | string[]> {
+  const form = Object.create(null) as Record<string, string | string[]>;
+  const fields = new URLSearchParams(text);
+  for (const key of new Set(fields.keys())) {
+    const values = fields.getAll(key);
+    form[key] = values.length === 1 ? values[0]! : values;
+  }
   return form;
 }
 
@@ -110,11 +124,15 @@ function refuseEncoded(encoding: string | undefined): void {
 }
 
 /** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
-function collect(stream: Readable, announced: string | undefined, max: number): Promise<Buffer> {
+function collect(
+  stream: Readable,
+  announced: string | undefined,
+  { max, advice }: BodyLimit,
+): Promise<Buffer> {
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
-      `The request body is larger than ${byteSize(max)}, the most that one may have: split the request, or upload records as a file and import it by object_id.`,
+      `The request body is larger than ${byteSize(max)}, the most that one may have: ${advice}.`,
     );
   if (Number(announced) > max) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {

@@ -14,10 +14,10 @@ import type { ApiRequest, Caller } from './request.js';
 import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
 
-/** The part of a catalogue table that the helper uses; `create` and `update` only for a resource without these hooks. */
+/** The part of a catalogue table that the helper uses; `create` only for a resource without this hook. */
 export interface CrudTable<Row, Filter> {
   list(filter: Filter, page: Page): Promise<Listed<Row>>;
-  create(row: never): Promise<unknown>;
+  create?(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }
 
@@ -109,7 +109,7 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
       form.done();
       const owner = { userId: caller.user.id, accountId: caller.account.id };
       const table = resource.table(context.catalog);
-      return (await table.create({ ...values, ...resolved, ...owner } as never)) as Row;
+      return (await table.create?.({ ...values, ...resolved, ...owner } as never)) as Row;
     });
 
   const update =

@@ -103,7 +103,9 @@ export class ErrorsFilter implements ExceptionFilter {
     }
     const retryAfter = (error as { retryAfter?: unknown } | null)?.retryAfter;
     if (answer.status === 429) reply.header('Retry-After', String(retryAfter ?? 60));
-    if (answer.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="api"');
+    if (answer.status === 401 && !reply.hasHeader('WWW-Authenticate')) {
+      reply.header('WWW-Authenticate', 'Bearer realm="api"');
+    }
     reply.removeHeader('Content-Disposition');
     reply.removeHeader('Content-Length');
     reply.code(answer.status).header('Content-Type', 'application/json');

@@ -1,3 +1,5 @@
+import { AppError } from '../../engine/core/errors.js';
+
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
@@ -39,4 +41,11 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
       return verdict((counts.get(key) ?? 0) + 1, now);
     },
   };
+}
+
+/** Throws 429 with the seconds to wait, unless allowed. */
+export function limited(verdict: Verdict): void {
+  if (verdict.ok) return;
+  const error = new AppError('rate-limited', 'Request was throttled.');
+  throw Object.assign(error, { retryAfter: verdict.retryAfter });
 }

@@ -26,6 +26,8 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
+    // Clients use both spellings (contract 18); Nest takes the slash from the paths of routes.
+    rewriteUrl: ({ url = '/' }) => url.replace(/^\/authorize\/(?=$|\?)/, '/authorize'),
     // Node's timer would also end long uploads: see `limitRequestTime`.
     requestTimeout: 0,
     connectionTimeout: limits.requestMs,

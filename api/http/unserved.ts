@@ -11,11 +11,9 @@ interface UnservedOperation {
 
 const wholeUpload = 'upload the file in one request, to its upload_url';
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
-const tokens = 'use a token, which `strandlake token create` prints';
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
-  { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
   { methods: ['POST'], path: '/v2/complete_multi_part', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['POST'], path: '/v2/presigned_urls', name: 'Upload in parts', instead: wholeUpload },
@@ -23,13 +21,6 @@ export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['GET'], path: '/v2/objects/:id/versions', name: 'Versions of files', instead: oneVersion },
   { methods: ['GET', 'PUT', 'DELETE'], path: '/v2/objects/:id/versions/:version', name: 'Versions of files', instead: oneVersion },
   { methods: ['POST'], path: '/v2/objects/:id/versions/current', name: 'Versions of files', instead: oneVersion },
-  { methods: ['GET', 'POST'], path: '/v2/applications', name: 'Applications', instead: tokens },
-  { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/applications/:id', name: 'Applications', instead: tokens },
-  { methods: ['GET'], path: '/v2/applications/:id/secret', name: 'Applications', instead: tokens },
-  { methods: ['GET'], path: '/authorize', name: 'OAuth2', instead: tokens },
-  { methods: ['GET'], path: '/v1/oauth2/authorize', name: 'OAuth2', instead: tokens },
-  { methods: ['POST'], path: '/v1/oauth2/token', name: 'OAuth2', instead: tokens },
-  { methods: ['POST'], path: '/v1/oauth2/revoke_token', name: 'OAuth2', instead: tokens },
 ]; // prettier-ignore
 
 /** What a request for an operation that the server does not have is told; undefined for other requests. */

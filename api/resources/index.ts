@@ -105,6 +105,27 @@ import {
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import { application, applicationSecret } from './applications/application.js';
+import {
+  ApplicationSecretsController,
+  ApplicationsController,
+  applicationOperations,
+  applicationSecretOperations,
+} from './applications/applications.controller.js';
+import { AuthorizationController } from './oauth/authorization.controller.js';
+import { OauthController } from './oauth/oauth.controller.js';
+import {
+  authorizationOperations,
+  oauthOperations,
+  oauthSchemas,
+} from './oauth/oauth.operations.js';
+import {
+  PasswordsController,
+  passwordOperations,
+  passwordSchemas,
+} from './passwords/passwords.controller.js';
+import { token } from './tokens/token.js';
+import { TokensController, tokenOperations } from './tokens/tokens.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { createdUser, user, userSummary } from './users/user.js';
 import {
@@ -151,6 +172,12 @@ export const resources: readonly ResourceEntry[] = [
   { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMember] },
   { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptance] },
   { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
+  { controller: TokensController, operations: [tokenOperations], declarations: [token] },
+  { controller: PasswordsController, operations: [passwordOperations], schemas: passwordSchemas },
+  { controller: ApplicationsController, operations: [applicationOperations], declarations: [application] },
+  { controller: ApplicationSecretsController, operations: [applicationSecretOperations], schemas: [applicationSecret] },
+  { controller: AuthorizationController, operations: [authorizationOperations] },
+  { controller: OauthController, operations: [oauthOperations], schemas: oauthSchemas },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },

@@ -12,9 +12,9 @@ import { login } from './login.js';
 import { cp, ls, tasks } from './objects.js';
 import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
-import { tokenAdd, tokenList, tokenRevoke } from './token.js';
+import { tokenAdd, tokenList, tokenRename, tokenRevoke } from './token.js';
 import { userInvite, userRestore, userRole } from './user-changes.js';
-import { userAdd, userList, userRemove } from './user.js';
+import { userAdd, userList, userLoginLink, userPassword, userRemove } from './user.js';
 import { vaultPermissions, vaultShare, vaultUnshare } from './vault.js';
 import { verify } from './verify.js';
 
@@ -43,8 +43,11 @@ export const commands: readonly Command[] = [
   userRole,
   userRemove,
   userRestore,
+  userPassword,
+  userLoginLink,
   tokenAdd,
   tokenList,
+  tokenRename,
   tokenRevoke,
   verify,
 ];

@@ -11,24 +11,28 @@ const dayMs = 86_400_000;
 /** `strandlake token add`: creates a token for a user. */
 export const tokenAdd: Command = {
   name: 'token add',
-  usage: 'token add <email> [--name <text>] [--read-only] [--days <number>] [--data <folder>]',
-  help: 'creates a token for a user and prints it',
+  usage:
+    'token add <email> [--name <text>] [--read-only] [--api-key] [--days <number>] [--data <folder>]',
+  help: 'creates a token, or an API key of 40 characters, for a user and prints it',
   async run({ args, env, terminal }) {
     const options = {
       ...dataOption,
       name: { type: 'string', default: '' },
       'read-only': { type: 'boolean', default: false },
+      'api-key': { type: 'boolean', default: false },
       days: { type: 'string' },
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const expiresAt = values.days === undefined ? null : Date.now() + daysOf(values.days) * dayMs;
     const scope = values['read-only'] ? 'read' : 'read write';
+    const kind = values['api-key'] ? 'api_key' : 'token';
     const { name } = values;
     const folder = await existingFolder(values.data, env);
     const { row, secret } = await withData(folder, async (data) => {
       const user = await userOf(data, positionals[0] ?? '');
-      return data.catalog.transaction((tx) =>
-        tx.tokens.create({ userId: user.id, name, scope, expiresAt }, data.key),
+      return data.catalog.tokens.create(
+        { userId: user.id, kind, name, scope, expiresAt },
+        data.key,
       );
     });
     terminal.note(`Token ${row.id} (${row.scope}) of ${positionals[0]}, shown once:`);
@@ -41,7 +45,7 @@ export const tokenAdd: Command = {
 export const tokenList: Command = {
   name: 'token list',
   usage: 'token list [<email>] [--data <folder>]',
-  help: 'lists tokens, newest first: id, first characters, scope, state, name and user',
+  help: 'lists tokens, newest first: id, first characters, scope, state, name, user and last use',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 0, max: 1 });
     const folder = await existingFolder(values.data, env);
@@ -52,9 +56,27 @@ export const tokenList: Command = {
       for (const token of rows) {
         const user = await data.catalog.users.get(token.userId);
         const cells = [token.id, `${token.prefix}…`, token.scope, stateOf(token)];
-        terminal.out([...cells, token.name || '-', user?.email ?? '-'].join('  '));
+        const used = token.lastUsedAt === null ? 'never used' : `used ${dayOf(token.lastUsedAt)}`;
+        terminal.out([...cells, token.name || '-', user?.email ?? '-', used].join('  '));
       }
     });
+    return 0;
+  },
+};
+
+/** `strandlake token rename`. */
+export const tokenRename: Command = {
+  name: 'token rename',
+  usage: 'token rename <id> <name> [--data <folder>]',
+  help: 'gives the token with this id (see token list) another name',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { min: 2, max: 2 });
+    const [, name = ''] = positionals;
+    const id = idOf(positionals[0]);
+    const folder = await existingFolder(values.data, env);
+    const row = await withData(folder, ({ catalog }) => catalog.tokens.update(id, { name }));
+    if (!row) throw new AppError('not-found', `there is no token ${id}`);
+    terminal.note(`Token ${id} is called ${name}.`);
     return 0;
   },
 };
@@ -66,8 +88,7 @@ export const tokenRevoke: Command = {
   help: 'revokes the token with this id (see token list)',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
-    const id = Number(positionals[0]);
-    if (!Number.isSafeInteger(id) || id < 1) throw new UsageError('<id> must be a number');
+    const id = idOf(positionals[0]);
     const folder = await existingFolder(values.data, env);
     const row = await withData(folder, ({ catalog }) => catalog.tokens.revoke(id));
     if (!row) throw new AppError('not-found', `there is no token ${id}`);
@@ -75,6 +96,12 @@ export const tokenRevoke: Command = {
     return 0;
   },
 };
+
+function idOf(text: string | undefined): number {
+  const id = Number(text);
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new UsageError('<id> must be a number');
+}
 
 async function userOf({ catalog }: OpenedDataFolder, email: string): Promise<UserRow> {
   const user = await catalog.users.byEmail(email);
@@ -91,6 +118,9 @@ function daysOf(text: string): number {
 function stateOf(token: TokenRow): string {
   if (token.revokedAt !== null) return 'revoked';
   if (token.expiresAt === null) return 'valid';
-  const day = new Date(token.expiresAt).toISOString().slice(0, 10);
-  return token.expiresAt <= Date.now() ? 'expired' : `until ${day}`;
+  return token.expiresAt <= Date.now() ? 'expired' : `until ${dayOf(token.expiresAt)}`;
+}
+
+function dayOf(millis: number): string {
+  return new Date(millis).toISOString().slice(0, 10);
 }

@@ -3,11 +3,12 @@ import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
 import { removeUser } from '../../engine/catalog/change-user.js';
+import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type Run, UsageError } from '../command.js';
-import { existingFolder, withData } from '../data.js';
-import { connectUnlessFolder, rowsOf, serverOptions, show } from '../remote.js';
+import { existingFolder, runningServer, withData } from '../data.js';
+import { connectUnlessFolder, originOf, rowsOf, serverOptions, show } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
@@ -37,6 +38,53 @@ export const userAdd: Command = {
     const { user, account, token } = created;
     terminal.note(`User ${user.email} (${user.role}) of ${account.domain}. The token, shown once:`);
     terminal.out(token?.secret ?? '');
+    return 0;
+  },
+};
+
+/** `strandlake user password`: the password is never an argument, which other users of the machine could read. */
+export const userPassword: Command = {
+  name: 'user password',
+  usage:
+    'user password <email> [--data <folder>]   (asks for it, or reads the first line of its input)',
+  help: 'sets the password of a user, for logins by email address',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
+    const [email = ''] = positionals;
+    const folder = await existingFolder(values.data, env);
+    const hash = await hashPassword(await terminal.secret('Password: '));
+    await withData(folder, async ({ catalog }) => {
+      const user = await catalog.users.byEmail(email);
+      if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
+      await catalog.passwords.set(user.id, hash);
+    });
+    terminal.note(`The password of ${email} is set.`);
+    return 0;
+  },
+};
+
+/** `strandlake user login-link`: for users without a password. */
+export const userLoginLink: Command = {
+  name: 'user login-link',
+  usage: 'user login-link <email> [--url <url>] [--data <folder>]',
+  help: 'prints a link with which a user signs in once at the page that authorizes applications, within 15 minutes',
+  async run({ args, env, terminal }) {
+    const options = { ...dataOption, url: { type: 'string' } } as const;
+    const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
+    const [email = ''] = positionals;
+    const folder = await existingFolder(values.data, env);
+    const given = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
+    const origin = given ?? (await runningServer(folder));
+    if (origin === undefined) {
+      throw new UsageError('no server uses the folder; start it, or give its address with --url');
+    }
+    const code = await withData(folder, async ({ catalog, key }) => {
+      const user = await catalog.users.byEmail(email);
+      if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
+      return catalog.signIns.create('link', user.id, key);
+    });
+    terminal.note(`Signs in ${email} once, within 15 minutes:`);
+    terminal.out(`${origin}/v1/oauth2/sign_in?code=${code}`);
     return 0;
   },
 };

@@ -1,5 +1,6 @@
 import { AppError, notFound } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
+import type { ApplicationRow } from './applications.js';
 import type { ArchiveRow } from './archives.js';
 import type { BeaconSetRow } from './beacon-sets.js';
 import type { BeaconRow } from './beacons.js';
@@ -28,6 +29,8 @@ export interface Principal {
   readonly user: UserRow;
   readonly account: AccountRow;
   readonly scope: TokenRow['scope'];
+  /** The token was granted to an application, which may not manage credentials. */
+  readonly isApplication?: boolean;
 }
 
 /** The resources that access is checked for, with their row types. */
@@ -51,6 +54,8 @@ export interface Kinds {
   readonly user: UserRow;
   readonly group: GroupRow;
   readonly invitation: InvitationRow;
+  readonly token: TokenRow;
+  readonly application: ApplicationRow;
 }
 export type AccessKind = keyof Kinds;
 
@@ -96,6 +101,7 @@ export async function require<K extends AccessKind>(
   if (found === undefined) throw notFound();
   if ('owned' in found) {
     requireOwner(principal, found.owned, level);
+    if (found.isCredential === true && level !== 'read') requireUserItself(principal);
     return found.row;
   }
   if ('memberOf' in found) {
@@ -137,6 +143,15 @@ export function requireAdministrator({ user }: Pick<Principal, 'user'>): void {
   throw new AppError('forbidden', 'Only an administrator of the account may do this.');
 }
 
+/** Throws if the token is an application's: credentials that it made would outlive the revocation of its grant. */
+export function requireUserItself(principal: Principal): void {
+  if (principal.isApplication !== true) return;
+  throw new AppError(
+    'forbidden',
+    'The token of an application may not change credentials; use a token of your own.',
+  );
+}
+
 /** A saved resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
@@ -155,6 +170,8 @@ function requireOwner(principal: Principal, owned: PublicRow, level: Permission)
 interface OwnedResource<R> {
   readonly row: R;
   readonly owned: PublicRow;
+  /** Applications may not change it in the name of a user. */
+  readonly isCredential?: boolean;
 }
 
 /** A resource in a vault, whose permissions apply to it. */
@@ -250,6 +267,16 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   invitation: async (tables, id) => {
     const row = await tables.invitations.get(id);
     return row && { row, memberOf: row.accountId, isForAdministrators: true };
+  },
+  token: async (tables, id) => {
+    const row = await tables.tokens.get(id);
+    if (row === undefined || row.revokedAt !== null) return undefined;
+    const owned = { id, userId: row.userId, accountId: 0, isShared: false };
+    return { row, owned, isCredential: true };
+  },
+  application: async (tables, id) => {
+    const found = ofOwner(await tables.applications.get(id));
+    return found && { ...found, isCredential: true };
   },
 };
 

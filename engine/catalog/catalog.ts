@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { fileStats, list } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
+import { applicationTable, type ApplicationRow } from './applications.js';
 import { archiveTable, type ArchiveTable } from './archives.js';
 import { auditLogTable, type AuditLogTable } from './audit-log.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
@@ -19,6 +20,7 @@ import {
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
+import { grantTable, type GrantTable } from './grants.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
 import { groupTable, type GroupTable } from './groups.js';
@@ -28,12 +30,14 @@ import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
+import { passwordTable, type PasswordTable } from './passwords.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
 import { templateTable, type TemplateRow } from './templates.js';
 import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
 import type { SavedResourceTable } from './saved-resource.js';
 import { searchTable } from './search.js';
+import { signInTable, type SignInTable } from './sign-ins.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
@@ -46,6 +50,10 @@ export interface Tables {
   readonly accounts: AccountTable;
   readonly users: UserTable;
   readonly tokens: TokenTable;
+  readonly passwords: PasswordTable;
+  readonly signIns: SignInTable;
+  readonly applications: SavedResourceTable<ApplicationRow>;
+  readonly grants: GrantTable;
   readonly vaults: VaultTable;
   readonly vaultPermissions: VaultPermissionTable;
   readonly groups: GroupTable;
@@ -163,6 +171,10 @@ function tablesOf(db: Database): Tables {
     accounts: accountTable(db),
     users: userTable(db),
     tokens: tokenTable(db),
+    passwords: passwordTable(db),
+    signIns: signInTable(db),
+    applications: applicationTable(db),
+    grants: grantTable(db),
     vaults: vaultTable(db),
     vaultPermissions: vaultPermissionTable(db),
     groups: groupTable(db),

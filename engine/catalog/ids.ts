@@ -13,6 +13,8 @@ export type SmallIdKind =
   | 'account'
   | 'user'
   | 'token'
+  | 'application'
+  | 'grant'
   | 'vault'
   | 'field'
   | 'saved query'

@@ -6,7 +6,7 @@ import { fold } from './names.js';
 import type { Permission } from './permission.js';
 import { all, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
-import { hashSecret, randomSecret } from './tokens.js';
+import { hashSecret, randomSecret } from './secrets.js';
 
 /** A permission on a vault that whoever accepts an invitation gets. */
 export interface InvitedPermission {
@@ -96,7 +96,7 @@ export function invitationTable(db: Database): InvitationTable {
   };
   return {
     get: (id) => one(sql`invitations.id = ${id}`),
-    byCode: (code, key) => one(sql`invitations.hash = ${hashSecret(code, key, 'invitation')}`),
+    byCode: (code, key) => one(sql`invitations.hash = ${hashSecret('invitation', code, key)}`),
     list: (filter, page) =>
       listPage(
         db,
@@ -116,7 +116,7 @@ export function invitationTable(db: Database): InvitationTable {
           await tx.run(sql`UPDATE invitations SET revoked_at = ${now}
             WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpen(now)}`);
         }
-        const code = randomSecret();
+        const code = randomSecret(30);
         const row = {
           ...invitation,
           id: await nextSmallId(tx, 'invitation'),
@@ -125,7 +125,7 @@ export function invitationTable(db: Database): InvitationTable {
           acceptedBy: null,
           revokedAt: null,
         };
-        const hash = hashSecret(code, key, 'invitation');
+        const hash = hashSecret('invitation', code, key);
         await tx.run(invitations.insert({ ...row, hash, emailKey }));
         await recordCreated(tx, row.id);
         return { row, code };

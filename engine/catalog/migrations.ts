@@ -1,5 +1,6 @@
 import { objectCopySchema } from './object-copies.js';
 import { AppError } from '../core/errors.js';
+import { authenticationSchema } from './authentication-schema.js';
 import type { Database } from './database.js';
 import {
   archiveSchema,
@@ -43,6 +44,7 @@ export const migrations: readonly Migration[] = [
   { version: 13, name: 'templates', statements: templateSchema },
   { version: 14, name: 'copies of objects', statements: objectCopySchema },
   { version: 15, name: 'sharing', statements: sharingSchema },
+  { version: 16, name: 'passwords and applications', statements: authenticationSchema },
 ];
 
 /**

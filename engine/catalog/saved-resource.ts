@@ -27,6 +27,8 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly accountId?: number;
   readonly isShared?: boolean;
   readonly name?: string;
+  /** Part of the name or the description, in any case of ASCII letters. */
+  readonly text?: string;
   readonly templateType?: string;
   readonly isPublic?: boolean;
   /** All of these. */

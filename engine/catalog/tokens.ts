@@ -1,22 +1,27 @@
-import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { invalid } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { sql } from './sql.js';
+import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
+import { all, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Characters of a secret; one client rejects any other length (contract 2.1). */
+/** Characters of a secret; one client rejects a token of any other length (contract 2.1). */
 const tokenLength = 30;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const lengths = { token: tokenLength, api_key: 40 } as const;
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
 const touchEveryMs = 60_000;
+const forgottenAfterMs = 30 * 86_400_000;
 
-/** A personal access token. The secret is not stored, only its keyed hash. */
+/** A personal access token, an API key, or an access token of an application. The secret is not stored, only its keyed hash. */
 export interface TokenRow {
   readonly id: number;
   readonly userId: number;
+  readonly kind: keyof typeof lengths;
+  /** The grant that an application got the token by; null for the user's own. */
+  readonly grantId: number | null;
   readonly name: string;
   /** The first 4 characters of the secret, which identify the token in lists. */
   readonly prefix: string;
@@ -29,6 +34,8 @@ export interface TokenRow {
 
 export interface NewToken {
   readonly userId: number;
+  readonly kind?: TokenRow['kind'];
+  readonly grantId?: number;
   readonly name?: string;
   readonly scope?: TokenRow['scope'];
   readonly expiresAt?: number | null;
@@ -36,19 +43,27 @@ export interface NewToken {
   readonly secret?: string;
 }
 
-/** Personal access tokens. Only `create` returns the secret; stored is its HMAC under the server's key (threats A7). */
+export interface TokenFilter {
+  readonly userId?: number;
+  readonly name?: string;
+  readonly isRevoked?: boolean;
+}
+
+/** Tokens and API keys. Only `create` returns the secret; stored is its HMAC under the server's key (threats A7). */
 export interface TokenTable {
   get(id: number): Promise<TokenRow | undefined>;
   /** Newest first. */
-  list(filter: { readonly userId?: number }, page: Page): Promise<Listed<TokenRow>>;
+  list(filter: TokenFilter, page: Page): Promise<Listed<TokenRow>>;
   create(
     token: NewToken,
     key: Uint8Array,
   ): Promise<{ readonly row: TokenRow; readonly secret: string }>;
   /** The token with this secret; undefined if there is none or it is revoked or expired. */
   authenticate(secret: string, key: Uint8Array, now?: number): Promise<TokenRow | undefined>;
-  /** Records the time of use, at most once a minute. */
+  /** Records the time of use, at most once a minute. A crash of the machine may lose it. */
   touch(token: TokenRow, now?: number): Promise<void>;
+  update(id: number, patch: Pick<Partial<TokenRow>, 'name'>): Promise<TokenRow | undefined>;
+  /** The token is refused from now on; one of an application takes its grant with it, and so the refresh token. */
   revoke(id: number): Promise<TokenRow | undefined>;
   /** Revokes all tokens of a user. */
   revokeAll(userId: number): Promise<void>;
@@ -59,6 +74,8 @@ const tokens = table<TokenRow, { hash: string }>(
   {
     id: 'plain',
     userId: 'plain',
+    kind: 'plain',
+    grantId: 'plain',
     name: 'plain',
     prefix: 'plain',
     scope: 'plain',
@@ -79,46 +96,58 @@ export function tokenTable(db: Database): TokenTable {
   const cache = new RowCache<string, TokenRow>(db);
   return {
     get,
-    list: async ({ userId }, page) => {
-      const where = userId === undefined ? sql`1 = 1` : sql`tokens.user_id = ${userId}`;
+    list: async ({ userId, name, isRevoked }, page) => {
+      const where = all([
+        ...(userId === undefined ? [] : [sql`tokens.user_id = ${userId}`]),
+        ...(name === undefined ? [] : [sql`tokens.name = ${name}`]),
+        ...(isRevoked === undefined ? [] : [sql`(tokens.revoked_at IS NOT NULL) = ${isRevoked}`]),
+      ]);
       return listPage(db, tokens, { from: sql`tokens`, where, orderBy: sql`tokens.id DESC` }, page);
     },
     create: async (token, key) => {
-      const secret = token.secret ?? randomSecret();
-      if (!secretPattern.test(secret)) {
+      const kind = token.kind ?? 'token';
+      const secret = token.secret ?? randomSecret(lengths[kind]);
+      if (token.secret !== undefined && !secretPattern.test(secret)) {
         throw invalid(
           'token',
           `A token consists of exactly ${tokenLength} letters, digits, _ or -.`,
         );
       }
-      const hash = hashSecret(secret, key);
-      if ((await db.get(sql`SELECT id FROM tokens WHERE hash = ${hash}`)) !== undefined) {
-        throw invalid('token', 'This token exists already; choose another.');
-      }
-      const row: TokenRow = {
-        id: await nextSmallId(db, 'token'),
-        userId: token.userId,
-        name: token.name ?? '',
-        prefix: secret.slice(0, 4),
-        scope: token.scope ?? 'read write',
-        createdAt: Date.now(),
-        expiresAt: token.expiresAt ?? null,
-        revokedAt: null,
-        lastUsedAt: null,
-      };
-      await db.run(tokens.insert({ ...row, hash }));
-      return { row, secret };
+      const hash = hashSecret('access token', secret, key);
+      return db.atomic(async (tx) => {
+        if ((await tx.get(sql`SELECT id FROM tokens WHERE hash = ${hash}`)) !== undefined) {
+          throw invalid('token', 'This token exists already; choose another.');
+        }
+        const row: TokenRow = {
+          id: await nextSmallId(tx, 'token'),
+          userId: token.userId,
+          kind,
+          grantId: token.grantId ?? null,
+          name: token.name ?? '',
+          prefix: secret.slice(0, 4),
+          scope: token.scope ?? 'read write',
+          createdAt: Date.now(),
+          expiresAt: token.expiresAt ?? null,
+          revokedAt: null,
+          lastUsedAt: null,
+        };
+        // Choice: tokens that expired 30 days ago are forgotten when the user gets another one.
+        await tx.run(sql`DELETE FROM tokens
+          WHERE user_id = ${row.userId} AND expires_at < ${row.createdAt - forgottenAfterMs}`);
+        await tx.run(tokens.insert({ ...row, hash }));
+        await recordCreated(tx, row.id);
+        return { row, secret };
+      });
     },
     authenticate: async (secret, key, now = Date.now()) => {
       // The index lookup compares HMACs, which cannot be chosen without the key; the final comparison is constant-time.
-      const hash = hashSecret(secret, key);
+      const hash = hashSecret('access token', secret, key);
       const token = await cache.get(hash, async () => {
         const row = await db.get(
           sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
         );
         if (row === undefined) return undefined;
-        const isSame = timingSafeEqual(Buffer.from(row['hash'] as string), Buffer.from(hash));
-        return isSame ? tokens.parse(row) : undefined;
+        return isSameSecret(row['hash'] as string, hash) ? tokens.parse(row) : undefined;
       });
       if (token === undefined) return undefined;
       const isExpired = token.expiresAt !== null && token.expiresAt <= now;
@@ -126,33 +155,35 @@ export function tokenTable(db: Database): TokenTable {
     },
     touch: async (token, now = Date.now()) => {
       if (token.lastUsedAt !== null && now - token.lastUsedAt < touchEveryMs) return;
-      await db.run(sql`UPDATE tokens SET last_used_at = ${now} WHERE id = ${token.id}`);
+      await db.atomic(async (tx) => {
+        await tx.run(sql`UPDATE tokens SET last_used_at = ${now} WHERE id = ${token.id}`);
+      }, 'unflushed');
     },
-    revoke: async (id) => {
-      await db.run(
-        sql`UPDATE tokens SET revoked_at = ${Date.now()} WHERE id = ${id} AND revoked_at IS NULL`,
-      );
+    update: async (id, patch) => {
+      const change = tokens.update(id, patch);
+      if (change !== undefined) await db.run(change);
       return get(id);
     },
-    revokeAll: async (userId) => {
-      await db.run(
-        sql`UPDATE tokens SET revoked_at = ${Date.now()}
-          WHERE user_id = ${userId} AND revoked_at IS NULL`,
-      );
-    },
+    revoke: (id) =>
+      db.atomic(async (tx) => {
+        const now = Date.now();
+        await tx.run(
+          sql`UPDATE tokens SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`,
+        );
+        const row = await tx.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
+        const token = row && tokens.parse(row);
+        if (token?.grantId) await tx.run(sql`DELETE FROM grants WHERE id = ${token.grantId}`);
+        return token;
+      }),
+    revokeAll: (userId) =>
+      db.atomic(async (tx) => {
+        const now = Date.now();
+        await tx.run(
+          sql`UPDATE tokens SET revoked_at = ${now} WHERE user_id = ${userId} AND revoked_at IS NULL`,
+        );
+        // Otherwise refresh tokens and sessions would revive with the user.
+        await tx.run(sql`DELETE FROM grants WHERE user_id = ${userId}`);
+        await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
+      }),
   };
-}
-
-/** 30 characters out of 62: 178 bits of entropy. */
-export function randomSecret(): string {
-  return Array.from({ length: tokenLength }, () => alphabet[randomInt(alphabet.length)]).join('');
-}
-
-/** HMAC of a secret. The purpose is part of the input, because the same key also signs URLs. */
-export function hashSecret(
-  secret: string,
-  key: Uint8Array,
-  purpose: 'access token' | 'invitation' = 'access token',
-): string {
-  return createHmac('sha256', key).update(`${purpose}\n`).update(secret).digest('hex');
 }

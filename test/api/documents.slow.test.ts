@@ -254,6 +254,8 @@ function shell(example: Example): void {
 
 async function runShell({ file, text }: Example): Promise<void> {
   const known = placeholdersOf(file);
+  if (text.includes('<code>'))
+    known.set('code', await newCode(Number(known.get('application id'))));
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
@@ -268,6 +270,18 @@ async function runShell({ file, text }: Example): Promise<void> {
   }
 }
 
+/** The code that the browser of a user would bring back, for the challenge of RFC 7636, appendix B. */
+function newCode(applicationId: number): Promise<string> {
+  const grant = {
+    applicationId,
+    userId: client.user.id,
+    scope: 'read',
+    redirectUri: 'https://apps.example.org/callback',
+    codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  } as const;
+  return server.catalog.grants.create(grant, server.key);
+}
+
 /** Keeps the ids of an answer for the examples that follow. */
 function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
   const kinds: Readonly<Record<string, string>> = {
@@ -276,6 +290,8 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
     DatasetCommit: 'commit',
     SavedQuery: 'saved query',
     DatasetTemplate: 'template',
+    Token: 'token',
+    Application: 'application',
     BeaconSet: 'beacon set',
     Vault: 'vault',
     VaultPermission: 'permission',
@@ -290,6 +306,8 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
   if (newest?.['class_name'] === 'DatasetCommit') remember(newest, known);
   if (answer['code']) known.set('code', String(answer['code']));
   if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
+  if (answer['client_secret']) known.set('client secret', String(answer['client_secret']));
+  if (answer['refresh_token']) known.set('refresh token', String(answer['refresh_token']));
   if (answer['cursor']) known.set('cursor', String(answer['cursor']));
 }
 
@@ -306,6 +324,7 @@ function placeholdersOf(file: string): Map<string, string> {
       ['dataset id', String(bundled)],
       ['clinvar id', String(bundled)],
       ['file id', String(bundledFile)],
+      ['your email', client.user.email],
     ]);
   placeholders.set(file, known);
   return known;

@@ -4,15 +4,19 @@ import type { Terminal } from '../../cli/terminal.js';
 export interface Collected extends Terminal {
   readonly outs: string[];
   readonly notes: string[];
+  /** The answers to the next questions for a secret. */
+  readonly secrets: string[];
 }
 
 export function collect(): Collected {
-  const [outs, notes]: [string[], string[]] = [[], []];
+  const [outs, notes, secrets]: [string[], string[], string[]] = [[], [], []];
   return {
     isTerminal: false,
     drawsProgress: false,
     outs,
     notes,
+    secrets,
+    secret: async () => secrets.shift() ?? '',
     out: (text) => outs.push(text),
     note: (text) => notes.push(text),
     progress: () => undefined,

@@ -24,7 +24,7 @@ test.each(commands.map(({ name, usage }) => [name, usage]))(
 test.each([
   ['sevre', 'unknown command "sevre"; did you mean "serve"?'],
   ['token lst', 'unknown command "token lst"; did you mean "token list"?'],
-  ['token', 'unknown command "token"; commands: token add, token list, token revoke'],
+  ['token', 'unknown command "token"; commands: token add, token list, token rename, token revoke'],
   ['usre add', 'unknown command "usre"; did you mean "user add"?'],
   ['frobnicate', 'unknown command "frobnicate"; --help lists them'],
 ])('%s is refused with a suggestion', async (line, expected) => {

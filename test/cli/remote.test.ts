@@ -64,6 +64,21 @@ describe('login', () => {
     expect((await run('ls')).code).toBe(1);
   });
 
+  test('exchanges a password for a token', async () => {
+    await ann.put('/v1/user/password', { password: 'correct horse battery' });
+    const login = async (password: string): Promise<Pick<Ran, 'code' | 'notes'>> => {
+      const terminal = collect();
+      terminal.secrets.push(password);
+      const argv = ['login', server.url, '--email', 'ann@acme.org'];
+      const code = await main(argv, { HOME: join(folder, 'other') }, terminal);
+      return { code, notes: terminal.notes.join('\n') };
+    };
+    expect(await login('wrong')).toEqual({ code: 1, notes: expect.stringContaining('No user has this email address and password') }); // prettier-ignore
+    expect(await login('correct horse battery')).toEqual({ code: 0, notes: expect.stringContaining('as ann@acme.org') }); // prettier-ignore
+    const saved = await readFile(join(folder, 'other/.config/strandlake/login.json'), 'utf8');
+    expect(saved).toMatch(/"token":"[A-Za-z0-9]{30}"/);
+  });
+
   test('saves address and token for their owner alone', async () => {
     const done = await run('login', server.url.replace('http://', ''), '--token', ann.token);
     expect(done).toMatchObject({ code: 0, notes: expect.stringContaining('ann@acme.org') });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { withData } from '../../cli/data.js';
 import { prepare, createWorkToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
+import { isPassword } from '../../engine/catalog/passwords.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { type Config, parseConfig } from '../../engine/core/config.js';
 import { collect } from './collect.js';
@@ -115,13 +116,54 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     expect(lines[0]).toMatch(/^\d+ {2}\S{4}… {2}read {2}until \d{4}-\d\d-\d\d {2}laptop {2}ann@/);
     expect(lines.join()).not.toContain(secret);
     const id = lines[0]?.split(' ')[0] ?? '';
+    await run(`token rename ${id} desktop`);
+    expect((await run('token list ann@example.org')).outs[0]).toMatch(
+      /desktop {2}ann@example.org {2}never used$/,
+    );
     await run(`token revoke ${id}`);
     expect(await authenticates(secret)).toBe(false);
     expect((await run('token list')).outs.join('\n')).toContain('revoked');
   });
 
+  test('user password sets the password of a user, which is no argument', async () => {
+    await output('user add ann@example.org --account acme');
+    await run('user password ann@example.org', 0, 'correct horse battery');
+    await withData(config.data, async ({ catalog }) => {
+      const user = await catalog.users.byEmail('ann@example.org');
+      const hash = await catalog.passwords.get(user!.id);
+      expect(await isPassword('correct horse battery', hash)).toBe(true);
+    });
+    const short = await run('user password ann@example.org', 1, 'short');
+    expect(short.notes.join()).toContain('15 to 256 characters');
+    const unknown = await run('user password eve@example.org', 1, 'correct horse battery');
+    expect(unknown.notes.join()).toContain('no user eve@');
+  });
+
+  test('user login-link prints an address with a code for one sign-in', async () => {
+    await output('user add ann@example.org --account acme');
+    const link = await output('user login-link ann@example.org --url https://lake.example.org');
+    const code = /^https:\/\/lake\.example\.org\/v1\/oauth2\/sign_in\?code=(\w{40})$/.exec(
+      link,
+    )?.[1];
+    await withData(config.data, async ({ catalog, key }) => {
+      const user = await catalog.users.byEmail('ann@example.org');
+      expect(await catalog.signIns.find('link', code ?? '', key)).toBe(user?.id);
+      expect(await catalog.signIns.find('session', code ?? '', key)).toBeUndefined();
+    });
+    const line = 'user login-link eve@example.org --url https://lake.example.org';
+    expect((await run(line, 1)).notes.join()).toContain('no user eve@');
+  });
+
+  test('an API key has 40 characters and works like a token', async () => {
+    await output('user add ann@example.org --account acme');
+    const secret = await output('token add ann@example.org --api-key');
+    expect(secret).toMatch(/^[A-Za-z0-9]{40}$/);
+    expect(await authenticates(secret)).toBe(true);
+  });
+
   test('errors name unknown users and tokens', async () => {
     expect((await run('token add eve@example.org', 1)).notes.join()).toContain('no user eve@');
+    expect((await run('token rename 999 x', 1)).notes.join()).toContain('no token 999');
     expect((await run('token revoke 999', 1)).notes.join()).toContain('no token 999');
   });
 });
@@ -132,8 +174,13 @@ test('a folder without a catalogue is refused and left unchanged', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-async function run(line: string, expected = 0): Promise<ReturnType<typeof collect>> {
+async function run(
+  line: string,
+  expected = 0,
+  ...secrets: readonly string[]
+): Promise<ReturnType<typeof collect>> {
   const terminal = collect();
+  terminal.secrets.push(...secrets);
   const code = await main(line.split(' '), { STRANDLAKE_DATA: config.data }, terminal);
   expect([code, terminal.notes]).toEqual([expected, terminal.notes]);
   return terminal;

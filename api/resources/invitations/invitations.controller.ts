@@ -1,6 +1,6 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { acceptInvitation, invitationSubject } from '../../../engine/catalog/accept-invitation.js';
-import { requireAdministrator } from '../../../engine/catalog/access.js';
+import { requireAdministrator, requireUserItself } from '../../../engine/catalog/access.js';
 import { audit } from '../../../engine/catalog/audit-log.js';
 import {
   statusOf,
@@ -87,6 +87,7 @@ export class InvitationsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     requireAdministrator(caller);
+    requireUserItself(caller);
     const { catalog, signingKey } = this.context;
     const { user, account } = caller;
     const form = new Form(body);

@@ -12,7 +12,8 @@ export const errorSchema = {
   example: { dataset_id: ['This field is required.'] },
 };
 
-const confirmation = answerSchema('Detail', 'A message for people.', {
+/** A message for people, as the answer to what shows nothing else. */
+export const confirmation = answerSchema('Detail', 'A message for people.', {
   detail: { type: text, example: 'The credentials are valid: ada@acme.org.' },
 });
 

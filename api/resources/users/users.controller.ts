@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
-import { requireAdministrator } from '../../../engine/catalog/access.js';
+import { requireAdministrator, requireUserItself } from '../../../engine/catalog/access.js';
 import { changeUser, removeUser } from '../../../engine/catalog/change-user.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import type { UserFilter, UserRow } from '../../../engine/catalog/users.js';
@@ -123,6 +123,7 @@ export class UsersController {
     @Req() { origin }: ApiRequest,
   ): Promise<object> {
     requireAdministrator(caller);
+    requireUserItself(caller);
     const form = new Form(body);
     const { email = '', ...values } = user.readCreate(form);
     form.choice('role', ['member', 'admin']);

@@ -68,6 +68,10 @@ beforeAll(async () => {
     beacon_sets: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
+    applications: idOf(
+      await ann.post('/v2/applications', { name: 'one', redirect_uris: 'https://example.org/' }),
+    ),
+    tokens: idOf(await ann.post('/v2/tokens', { name: 'one' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'one' })),
     groups: idOf(await ann.post('/v1/groups', { name: 'one' })),
     group_id: idOf(await ann.post('/v1/groups', { name: 'two' })),

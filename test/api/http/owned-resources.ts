@@ -21,3 +21,8 @@ export function isOwned(operation: string): boolean {
 export function isOfAccount(operation: string): boolean {
   return accountResources.includes(operation.split('.')[0]!);
 }
+
+/** True for an operation on credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
+export function isPersonal(operation: string): boolean {
+  return /^(tokens|applications|applicationSecrets)\./.test(operation);
+}

@@ -56,6 +56,13 @@ const publicOperations = [
   'swagger',
   'uploads.put',
   'invitations.accept', // the code of the invitation is the credential
+  'passwords.login', // the password is the credential
+  'oauth.token', // the application presents its secret, or the verifier of its code
+  'oauth.revoke',
+  'authorization.page', // pages for browsers, which have a cookie of their own
+  'authorization.decide',
+  'authorization.linkPage',
+  'authorization.useLink',
   ...downloads,
 ];
 

@@ -32,6 +32,8 @@ let empty: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
+  const ada = await server.user('ada');
+  await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
   const made = await makeFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'calls' }));
@@ -63,19 +65,31 @@ beforeAll(async () => {
   await ann.post(`/v2/objects/${datasetId}/beacon`);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
-  const ada = (await server.user('ada')).user.id;
   const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
   await ann.put(`/v1/groups/${groupId}/memberships`, { user_id: ann.user.id });
   const permissions = `/v2/vaults/${made.vaultId}/permissions`;
   await ann.put(permissions, { group_id: groupId, permission: 'read' });
   const link = await ann.post('/v1/invitations', { group_ids: [groupId] });
+  const redirectUri = 'https://apps.example.org/callback';
+  const applicationId = idOf(
+    await ann.post('/v2/applications', { name: 'Browser', redirect_uris: redirectUri }),
+  );
+  const grant = { userId: ann.user.id, applicationId, redirectUri, codeChallenge: null };
   ids = {
     groups: groupId,
     invitations: idOf(link),
-    code: String(link.json['code']),
     // The second ids of paths.
     ':user_id': ann.user.id,
-    ':permission_id': idOf(await ann.put(permissions, { user_id: ada, permission: 'write' })),
+    ':permission_id': idOf(
+      await ann.put(permissions, { user_id: ada.user.id, permission: 'write' }),
+    ),
+    applications: applicationId,
+    client_id: String(applicationId),
+    client_secret: String(
+      (await ann.get(`/v2/applications/${applicationId}/secret`)).json['client_secret'],
+    ),
+    'invitations.accept code': String(link.json['code']),
+    code: await server.catalog.grants.create({ ...grant, scope: 'read' }, server.key),
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
@@ -109,6 +123,7 @@ beforeAll(async () => {
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'MYH7' })),
     template_id: idOf(await ann.post('/v2/dataset_templates', { name: 'other' })),
+    tokens: idOf(await ann.post('/v2/tokens', { name: 'other' })),
     beacon_sets: setId,
     beacon_set_id: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
@@ -196,7 +211,8 @@ describe('the live answers', () => {
     '%s: its request example works and has the answer that its example shows',
     async (id, row) => {
       const { example } = row.body as NamedSchema;
-      const body = withLiveIds(example);
+      const code = ids[`${id} code`];
+      const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
       const answer = await ann.call(row.method, target(row), body);
       // What has ended cannot be canceled any more; the request is understood.
       const isCancel = (row.body as NamedSchema).name === 'Cancel';

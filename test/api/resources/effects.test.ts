@@ -125,6 +125,9 @@ describe('every key that creates a resource changes it, or is refused by its nam
       dataset_exports: () => exportId,
       dataset_migrations: () => makeMigration(ann, datasetId),
       saved_queries: async () => idOf(await ann.post('/v2/saved_queries', { name: 'q' })),
+      applications: async () =>
+        idOf(await ann.post('/v2/applications', { name: 'a', redirect_uris: 'https://example.org/' })),
+      tokens: async () => idOf(await ann.post('/v2/tokens', {})),
       dataset_templates: async () => idOf(await ann.post('/v2/dataset_templates', { name: 't' })),
       beacon_sets: () => setId,
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
@@ -291,7 +294,6 @@ test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found'
 }); // prettier-ignore
 
 test.each([
-  ['GET', '/v2/applications'],
   ['GET', '/v2/objects/7/versions?show_deleted=True'],
   ['PUT', '/v2/objects/7/versions/3'],
 ])('%s %s answers 501 and says what to do instead', async (method, path) => {

@@ -1,0 +1,115 @@
+import { Controller } from '@nestjs/common';
+import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
+import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
+import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { Access, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { crudController } from '../../http/crud.js';
+import { oneId, omitUndefined, value, values } from '../../http/list-query.js';
+import { Operation } from '../../http/operation.js';
+import { crudOperations, declareOperations } from '../../http/operation-row.js';
+import { presenterFor } from '../presenter.js';
+import { application, applicationSecret, type ApplicationContext } from './application.js';
+
+/** The operations on applications. */
+export const applicationOperations = crudOperations('applications', {
+  tag: 'Applications',
+  path: '/v2/applications',
+  noun: 'an application',
+  resource: application,
+  query: {
+    name: 'Exact name.',
+    q: 'Part of the name or the description.',
+    user: 'Id of the owner.',
+    user_id: 'The same as user.',
+    tags: 'Applications with all of these tags.',
+  },
+  summaries: {
+    create: 'Registers an application, whose secret GET /v2/applications/{client_id}/secret shows.',
+    list: 'Lists the applications of the account, and public ones.',
+    delete: 'Deletes an application, and all that users have granted it.',
+  },
+});
+
+/** Applications (contract 18). Those of an account are visible to its users; only the owner changes them. */
+export const ApplicationsController = crudController<
+  'application',
+  ApplicationContext,
+  SavedResourceFilter
+>({
+  kind: 'application',
+  operations: applicationOperations,
+  declaration: application,
+  table: ({ applications }) => applications,
+  filter: (query, caller) => {
+    const tags = values(query, 'tags');
+    return {
+      viewer: viewerOf(caller),
+      ...omitUndefined<SavedResourceFilter>({
+        name: value(query, 'name'),
+        text: value(query, 'q'),
+        userId: oneId(query, 'user') ?? oneId(query, 'user_id'),
+        tags: tags.length === 0 ? undefined : tags.flatMap((tag) => tag.split(',')),
+      }),
+    };
+  },
+  contexts: (context, request, rows) => {
+    const presenter = presenterFor(context, request);
+    return Promise.all(
+      rows.map(async ({ userId }) => ({
+        user: await presenter.user(userId),
+        origin: request.origin,
+      })),
+    );
+  },
+  resolve: async (_context, caller, _form, _values, row) => {
+    requireUserItself(caller);
+    return row ? {} : { isShared: true, secretVersion: 1 };
+  },
+  delete: ({ catalog }, { id }) => catalog.applications.delete(id),
+});
+
+/** The operations on the secret of an application. */
+export const applicationSecretOperations = declareOperations('applicationSecrets', 'Applications', {
+  get: {
+    method: 'GET',
+    paths: ['/v2/applications/:id/secret'],
+    summary: 'Returns the secret of an application; for its owner.',
+    answer: applicationSecret,
+  },
+  replace: {
+    method: 'POST',
+    paths: ['/v2/applications/:id/secret'],
+    summary: 'Replaces the secret of an application; the one before is refused from then on.',
+    answer: applicationSecret,
+  },
+});
+
+/** The secrets of applications. */
+@Controller()
+export class ApplicationSecretsController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(applicationSecretOperations.get)
+  @Access('read', 'application', 'write')
+  get(@Resource() row: ApplicationRow): object {
+    return this.#view(row);
+  }
+
+  @Operation(applicationSecretOperations.replace)
+  @Access('write', 'application')
+  async replace(@Resource() { id, secretVersion }: ApplicationRow): Promise<object> {
+    const patch = { secretVersion: secretVersion + 1 };
+    const row = await this.context.catalog.applications.update(id, patch);
+    if (row === undefined) throw notFound();
+    return this.#view(row);
+  }
+
+  #view(row: ApplicationRow): object {
+    return {
+      client_id: String(row.id),
+      client_secret: clientSecretOf(row, this.context.signingKey),
+    };
+  }
+}

@@ -1,0 +1,111 @@
+import type { ApplicationRow } from '../../../engine/catalog/applications.js';
+import type { Catalog } from '../../../engine/catalog/catalog.js';
+import { isWithin } from '../../../engine/catalog/grant-exchange.js';
+import type { TokenRow } from '../../../engine/catalog/tokens.js';
+import { readId } from '../../http/form.js';
+import type { QueryParams } from '../../http/page.js';
+
+/** A valid authorization request (RFC 6749, section 4.1.1; RFC 7636, section 4.3). */
+export interface AuthorizationRequest {
+  readonly kind: 'valid';
+  readonly application: ApplicationRow;
+  readonly redirectUri: string;
+  readonly scope: TokenRow['scope'];
+  readonly state: string | undefined;
+  readonly codeChallenge: string | null;
+}
+
+/**
+ * A request that is refused. `returnTo` leads back to the application with the error (RFC 6749, section 4.1.2.1); null where the application
+ * or its redirection URI is not certain.
+ * Choice: an authorization request that is not valid leads back to the application by a link that the user may follow. A redirection
+ * without consent would make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
+ */
+export interface RefusedRequest {
+  readonly kind: 'refused';
+  readonly message: string;
+  readonly returnTo: string | null;
+}
+
+/** Reads and checks the query string of an authorization request. */
+export async function authorizationRequest(
+  { applications }: Pick<Catalog, 'applications'>,
+  query: QueryParams,
+): Promise<AuthorizationRequest | RefusedRequest> {
+  const clientId = single(query, 'client_id');
+  if (clientId === undefined) return shown('client_id is missing, or given more than once.');
+  const id = /^[1-9]\d*$/.test(clientId) ? readId(clientId) : undefined;
+  const application = id === undefined ? undefined : await applications.get(id);
+  if (application === undefined) return shown('No application has this client_id.');
+  const redirectUri = single(query, 'redirect_uri');
+  if (redirectUri === undefined) return shown('redirect_uri is missing, or given more than once.');
+  // Letter for letter, without any normalisation (RFC 9700, section 2.1).
+  if (!application.redirectUris.split(' ').includes(redirectUri)) {
+    return shown('The application has not registered this redirect_uri.');
+  }
+  const state = single(query, 'state');
+  const refuse = (error: string, reason: string): RefusedRequest => ({
+    kind: 'refused',
+    message: reason,
+    returnTo: withParameters(redirectUri, { error, error_description: reason, state }),
+  });
+  const repeated = Object.keys(query).find((name) => Array.isArray(query[name]));
+  if (repeated !== undefined) {
+    return refuse('invalid_request', 'A parameter is given more than once.');
+  }
+  const responseType = single(query, 'response_type');
+  if (responseType === undefined) return refuse('invalid_request', 'response_type is missing.');
+  if (responseType !== 'code') {
+    return refuse('unsupported_response_type', 'The only response_type is code.');
+  }
+  const scope = scopeOf(single(query, 'scope')) ?? null;
+  const wanted = single(query, 'scope') === undefined ? application.scopes : scope;
+  if (wanted === null || !isWithin(wanted, application.scopes)) {
+    return refuse('invalid_scope', `The application may only have ${application.scopes}.`);
+  }
+  const codeChallenge = single(query, 'code_challenge') ?? null;
+  if (codeChallenge === null) {
+    if (application.clientType === 'public') {
+      return refuse('invalid_request', 'code_challenge is missing: a public client uses PKCE.');
+    }
+    if (single(query, 'code_challenge_method') !== undefined) {
+      return refuse('invalid_request', 'code_challenge_method without code_challenge.');
+    }
+  } else if (single(query, 'code_challenge_method') !== 'S256') {
+    return refuse('invalid_request', 'code_challenge_method must be S256.');
+  } else if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
+    return refuse('invalid_request', 'code_challenge must be base64url of a SHA-256.');
+  }
+  return { kind: 'valid', application, redirectUri, scope: wanted, state, codeChallenge };
+}
+
+/** Scopes separated by spaces (RFC 6749, section 3.3); undefined for unknown ones. `write` includes `read`. */
+export function scopeOf(text: string | undefined): TokenRow['scope'] | undefined {
+  const names = (text ?? '').split(' ').filter(Boolean);
+  if (names.length === 0 || !names.every((name) => name === 'read' || name === 'write')) {
+    return undefined;
+  }
+  return names.includes('write') ? 'read write' : 'read';
+}
+
+/** Adds parameters to the query of a redirection URI, whose own bytes stay as they are. */
+export function withParameters(
+  uri: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const added = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) added.set(name, value);
+  }
+  return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
+}
+
+/** A parameter that is given once; an empty one counts as missing (RFC 6749, section 3.1). */
+function single(query: QueryParams, name: string): string | undefined {
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function shown(message: string): RefusedRequest {
+  return { kind: 'refused', message, returnTo: null };
+}

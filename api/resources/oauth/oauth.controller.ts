@@ -1,0 +1,116 @@
+import { Body, Controller, Header, Req, Res } from '@nestjs/common';
+import type { ApplicationRow } from '../../../engine/catalog/applications.js';
+import {
+  exchangeCode,
+  exchangeRefreshToken,
+  type ExchangeRefusal,
+  type IssuedTokens,
+} from '../../../engine/catalog/grant-exchange.js';
+import { Public } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import type { ApiReply, ApiRequest } from '../../http/request.js';
+import { scopeOf } from './authorization-request.js';
+import {
+  authenticatedClient,
+  oauthError,
+  oauthParameters,
+  requiredParameter,
+  type OauthParameters,
+} from './client.js';
+import { oauthOperations } from './oauth.operations.js';
+
+type Exchange = (
+  context: AppContext,
+  application: ApplicationRow,
+  parameters: OauthParameters,
+) => Promise<IssuedTokens | ExchangeRefusal>;
+
+/** The grant types (RFC 6749, sections 4.1.3 and 6). */
+const grantTypes = new Map<string, Exchange>([
+  [
+    'authorization_code',
+    ({ catalog, signingKey }, application, parameters) => {
+      const code = requiredParameter(parameters, 'code');
+      const redirectUri = requiredParameter(parameters, 'redirect_uri');
+      const exchange = { code, redirectUri, codeVerifier: parameters.get('code_verifier') };
+      return catalog.transaction((tx) => exchangeCode(tx, application, exchange, signingKey));
+    },
+  ],
+  [
+    'refresh_token',
+    async ({ catalog, signingKey }, application, parameters) => {
+      const token = requiredParameter(parameters, 'refresh_token');
+      const given = parameters.get('scope');
+      const scope = scopeOf(given);
+      if (given !== undefined && scope === undefined) {
+        return { error: 'invalid_scope', reason: 'The scopes are read and write.' };
+      }
+      const exchange = { token, scope };
+      return catalog.transaction((tx) =>
+        exchangeRefreshToken(tx, application, exchange, signingKey),
+      );
+    },
+  ],
+]);
+
+/** The token and revocation endpoints of OAuth2 (contract 18; RFC 6749, section 3.2; RFC 7009). */
+@Controller()
+export class OauthController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(oauthOperations.token)
+  @Public()
+  @Header('Pragma', 'no-cache')
+  async token(
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const parameters = oauthParameters(body);
+    const grantType = requiredParameter(parameters, 'grant_type');
+    const application = await authenticatedClient(this.context, request, reply, parameters);
+    const exchange = grantTypes.get(grantType);
+    if (exchange === undefined) {
+      const known = [...grantTypes.keys()].join(' and ');
+      throw oauthError('unsupported_grant_type', `The grant types are ${known}.`);
+    }
+    const issued = await exchange(this.context, application, parameters);
+    if ('error' in issued) throw oauthError(issued.error, issued.reason);
+    reply.removeHeader('WWW-Authenticate');
+    return {
+      access_token: issued.accessToken,
+      token_type: 'Bearer',
+      expires_in: issued.expiresIn,
+      refresh_token: issued.refreshToken,
+      scope: issued.scope,
+    };
+  }
+
+  /** Either token of a grant revokes all of it (RFC 7009, section 2.1). An unknown token is no error (section 2.2). */
+  @Operation(oauthOperations.revoke)
+  @Public()
+  async revoke(
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const parameters = oauthParameters(body);
+    const application = await authenticatedClient(this.context, request, reply, parameters);
+    const token = requiredParameter(parameters, 'token');
+    const { catalog, signingKey } = this.context;
+    await catalog.transaction(async (tx) => {
+      const refreshed = await tx.grants.byRefreshToken(token, signingKey);
+      const grantId = (await tx.tokens.authenticate(token, signingKey))?.grantId ?? null;
+      const grant =
+        refreshed?.grant ?? (grantId === null ? undefined : await tx.grants.get(grantId));
+      if (grant === undefined) return;
+      if (grant.applicationId !== application.id) {
+        throw oauthError('invalid_grant', 'The token was issued to another application.');
+      }
+      await tx.grants.revoke(grant.id);
+    });
+    reply.removeHeader('WWW-Authenticate');
+    return {};
+  }
+}

@@ -1,0 +1,118 @@
+import { declareOperations } from '../../http/operation-row.js';
+import { answerSchema, bodySchema, integer, oneOf, text } from '../../http/schema.js';
+
+const clientId = {
+  type: text,
+  description: 'Of the application; instead of both, HTTP Basic may have them.',
+  example: '7',
+};
+const clientSecret = {
+  type: text,
+  description: 'A public application may leave it out.',
+  example: '5f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a',
+};
+
+const tokenBody = bodySchema('TokenRequest', 'A request for tokens, form-encoded or as JSON.', {
+  grant_type: {
+    type: oneOf('authorization_code', 'refresh_token'),
+    example: 'authorization_code',
+    required: true,
+  },
+  client_id: clientId,
+  client_secret: clientSecret,
+  code: { type: text, example: 'IqWcM5tO4wXyZ2bN8dFkLpRsTvUj3hGe1aYq7xKz' },
+  redirect_uri: {
+    type: text,
+    description: 'The one of the authorization request.',
+    example: 'https://apps.example.org/callback',
+  },
+  code_verifier: { type: text, description: 'Where the authorization request had a challenge.' },
+  refresh_token: { type: text, description: 'For the grant type refresh_token.' },
+  scope: {
+    type: text,
+    description: 'For the grant type refresh_token: less than was granted.',
+  },
+});
+
+const tokenAnswer = answerSchema('TokenAnswer', 'The tokens of a grant.', {
+  access_token: { type: text, example: 'g0temMi3D9pdSlUibjGO9XfD9J88fy' },
+  token_type: { type: oneOf('Bearer'), example: 'Bearer' },
+  expires_in: { type: integer, description: 'In seconds.', example: 36000 },
+  refresh_token: { type: text, example: 'Zk3vQyT8mBnXcRfJwLdHsGpAeUo1i5t7Y9qK2z4M' },
+  scope: { type: oneOf('read', 'read write'), example: 'read' },
+});
+
+const revokeBody = bodySchema('RevokeRequest', 'A token to revoke, form-encoded or as JSON.', {
+  client_id: clientId,
+  client_secret: clientSecret,
+  token: {
+    type: text,
+    description: 'An access token or a refresh token; the other one ends, too.',
+    example: 'g0temMi3D9pdSlUibjGO9XfD9J88fz',
+    required: true,
+  },
+  token_type_hint: { type: text, description: 'Not needed.' },
+});
+
+const revokeAnswer = answerSchema('RevokeAnswer', 'An empty object.', {});
+
+export const oauthSchemas = [tokenBody, tokenAnswer, revokeBody, revokeAnswer];
+
+/** The operations of OAuth2 (RFC 6749, section 3; RFC 7009, section 2). */
+export const oauthOperations = declareOperations('oauth', 'Applications', {
+  token: {
+    method: 'POST',
+    paths: ['/v1/oauth2/token'],
+    summary: 'Exchanges an authorization code, or a refresh token, for tokens.',
+    body: tokenBody,
+    answer: tokenAnswer,
+  },
+  revoke: {
+    method: 'POST',
+    paths: ['/v1/oauth2/revoke_token'],
+    summary: 'Revokes the tokens of a grant.',
+    body: revokeBody,
+    answer: revokeAnswer,
+  },
+});
+
+const authorizePaths = ['/authorize', '/v1/oauth2/authorize'] as const;
+const signInPaths = ['/v1/oauth2/sign_in'] as const;
+
+/** The pages on which users sign in and consent. Their forms are sent to the address of the page. */
+export const authorizationOperations = declareOperations('authorization', 'Applications', {
+  page: {
+    method: 'GET',
+    paths: authorizePaths,
+    summary: 'The page on which a user authorizes an application, for browsers.',
+    query: {
+      response_type: 'code.',
+      client_id: 'Of the application.',
+      redirect_uri: 'One of those that the application has registered.',
+      scope: 'read or read write; all that the application may have when absent.',
+      state: 'Returned to the application.',
+      code_challenge: 'BASE64URL(SHA-256(code_verifier)); required for public applications.',
+      code_challenge_method: 'S256.',
+    },
+    answer: 'page',
+  },
+  decide: {
+    method: 'POST',
+    paths: authorizePaths,
+    summary: 'Receives the forms of that page.',
+    answer: 'page',
+  },
+  linkPage: {
+    method: 'GET',
+    paths: signInPaths,
+    summary: 'The page of a link that signs in, which strandlake user login-link prints.',
+    query: { code: 'Of the link.' },
+    answer: 'page',
+  },
+  useLink: {
+    method: 'POST',
+    paths: signInPaths,
+    summary: 'Receives the form of that page.',
+    answer: 'page',
+  },
+});

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import type { ApiReply } from '../../http/request.js';
+import type { AuthorizationRequest } from './authorization-request.js';
+
+const style = `
+:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
+body{max-width:30rem;margin:3rem auto;padding:0 1rem}
+label,button{display:block;margin:.8rem 0}
+input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}
+button{font:inherit;padding:.4rem 1rem}
+code{overflow-wrap:anywhere}
+.error{border-left:4px solid #c33;padding-left:.8rem}
+`;
+
+/** Text of a page in which all markup is ours. */
+class Markup {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Puts values into markup; those that are no markup themselves are escaped. */
+function html(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
+  const shown = values.map((value) => (value instanceof Markup ? value.text : escaped(value)));
+  return new Markup(parts.map((part, i) => part + (shown[i] ?? '')).join(''));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}
+
+const nothing = new Markup('');
+
+/** A page of the authorization endpoint. */
+export interface AuthorizationPage {
+  readonly title: string;
+  readonly body: Markup;
+  readonly status?: number;
+  /** Where its forms may lead, besides this server: a source of the content security policy. */
+  readonly formTarget?: string;
+}
+
+/** The hidden value by which a form proves that it comes from a page of this browser. */
+const antiForgery = (token: string): Markup =>
+  html`<input type="hidden" name="csrf_token" value="${token}" />`;
+
+/** The page that asks for email address and password. */
+export function signInPage(csrfToken: string, message?: string): AuthorizationPage {
+  return {
+    title: 'Sign in',
+    status: message === undefined ? 200 : 400,
+    body: html`${message === undefined ? nothing : html`<p class="error">${message}</p>`}
+      <form method="post">
+        ${antiForgery(csrfToken)}
+        <label>Email address <input name="email" type="email" autocomplete="username" required /></label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+        <button name="action" value="sign_in">Sign in</button>
+      </form>
+      <p>Without a password: whoever runs the server gets a link for you with
+        <code>strandlake user login-link</code>. Open it in this browser, then load this page again.</p>`, // prettier-ignore
+  };
+}
+
+/** What the page of consent tells. */
+export interface Consent {
+  readonly request: AuthorizationRequest;
+  /** The user who registered the application. */
+  readonly owner: string;
+  readonly email: string;
+}
+
+/** The page on which a user grants an application access, or does not. */
+export function consentPage(
+  csrfToken: string,
+  { request, owner, email }: Consent,
+): AuthorizationPage {
+  const { application, redirectUri, scope } = request;
+  const access = scope === 'read' ? 'read' : 'read, change and delete';
+  return {
+    title: `Authorize ${application.name}`,
+    formTarget: sourceOf(redirectUri),
+    body: html`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
+        <b>${email}</b>, have access to. The answer goes to <code>${redirectUri}</code>.</p>
+      ${application.description === null ? nothing : html`<p>${application.description}</p>`}
+      <form method="post">
+        ${antiForgery(csrfToken)}
+        <button name="action" value="allow">Allow</button>
+        <button name="action" value="deny">Deny</button>
+        <button name="action" value="sign_out">Sign in as somebody else</button>
+      </form>
+      <p>You can take it back at any time: the access is among your tokens, at <code>/v2/tokens</code>.</p>`, // prettier-ignore
+  };
+}
+
+/** The page of a link that signs in. A button uses it up, because programs that preview links load them. */
+export function linkPage(csrfToken: string, email: string): AuthorizationPage {
+  return {
+    title: 'Sign in',
+    body: html`<form method="post">
+      ${antiForgery(csrfToken)}
+      <button name="action" value="sign_in">Sign in as ${email}</button>
+    </form>`,
+  };
+}
+
+/** A page that tells something, perhaps with a link back to the application. */
+export function messagePage(
+  title: string,
+  message: string,
+  options: { readonly status?: number; readonly returnTo?: string | null } = {},
+): AuthorizationPage {
+  const { status = 200, returnTo = null } = options;
+  const back = returnTo === null ? nothing : html`<p><a href="${returnTo}" rel="noreferrer">Go back to the application</a>, at <code>${returnTo.split('?')[0] ?? ''}</code></p>`; // prettier-ignore
+  return {
+    title,
+    status,
+    body: html`<p>${message}</p>
+      ${back}`,
+  };
+}
+
+/**
+ * Sends a page with a policy that allows it nothing but its own style and forms: no script, no framing (RFC 9700, section 4.16). Browsers
+ * also apply `form-action` to where the answer of a form redirects.
+ */
+export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
+  const { title, body, status = 200, formTarget } = page;
+  reply.code(status);
+  reply.header('Content-Type', 'text/html; charset=utf-8');
+  reply.header(
+    'Content-Security-Policy',
+    [
+      "default-src 'none'",
+      `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+      "base-uri 'none'",
+      `form-action 'self'${formTarget === undefined ? '' : ` ${formTarget}`}`,
+      "frame-ancestors 'none'",
+    ].join('; '),
+  );
+  reply.header('X-Frame-Options', 'DENY');
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escaped(title)}: Strandlake</title><style>${style}</style>
+<h1>${escaped(title)}</h1>
+${body.text}
+</html>
+`;
+}
+
+/** The source of a redirection URI: scheme, host and port, or the scheme alone where a policy cannot name the host. */
+function sourceOf(uri: string): string {
+  const [, scheme = '', authority = ''] = /^([^:]+):(?:\/\/([^/?#]*))?/.exec(uri) ?? [];
+  return authority === '' || authority.startsWith('[') ? `${scheme}:` : `${scheme}://${authority}`;
+}

@@ -1,0 +1,81 @@
+import { principalOf, type Principal } from '../../../engine/catalog/access.js';
+import { hashSecret, isSameSecret, randomSecret } from '../../../engine/catalog/secrets.js';
+import type { AppContext } from '../../http/app-context.js';
+import type { ApiReply, ApiRequest } from '../../http/request.js';
+
+/** A browser at the authorization page. */
+export interface Visitor {
+  /** The value of its cookie: the secret of a session once somebody has signed in. */
+  readonly cookie: string;
+  /** Who has signed in. */
+  readonly principal: Principal | undefined;
+  /** The value that the forms of its pages carry; no other site can read or compute it. */
+  readonly csrfToken: string;
+}
+
+/** The browser that sends a request, by its cookie; a browser without one gets a new one. */
+export async function visitorOf(
+  { catalog, signingKey }: AppContext,
+  request: ApiRequest,
+  reply: ApiReply,
+): Promise<Visitor> {
+  const known = cookieOf(request);
+  const cookie = known ?? randomSecret(40);
+  if (known === undefined) setCookie(request, reply, cookie);
+  const userId =
+    known === undefined ? undefined : await catalog.signIns.find('session', known, signingKey);
+  return {
+    cookie,
+    principal: userId === undefined ? undefined : await principalOf(catalog, userId),
+    csrfToken: hashSecret('anti-forgery token', cookie, signingKey),
+  };
+}
+
+/** Whether a form comes from a page that this browser was given. */
+export function isOwnForm({ csrfToken }: Visitor, body: unknown): boolean {
+  const given = (body as { csrf_token?: unknown } | null)?.csrf_token;
+  return typeof given === 'string' && isSameSecret(given, csrfToken);
+}
+
+/** Starts a session of the user, under a new cookie, so that nobody can choose it beforehand. */
+export async function signIn(
+  { catalog, signingKey }: AppContext,
+  request: ApiRequest,
+  reply: ApiReply,
+  userId: number,
+): Promise<void> {
+  await signOut({ catalog, signingKey }, request, reply);
+  setCookie(request, reply, await catalog.signIns.create('session', userId, signingKey));
+}
+
+/** Ends the session of the browser. */
+export async function signOut(
+  { catalog, signingKey }: Pick<AppContext, 'catalog' | 'signingKey'>,
+  request: ApiRequest,
+  reply: ApiReply,
+): Promise<void> {
+  const known = cookieOf(request);
+  if (known !== undefined) await catalog.signIns.end(known, signingKey);
+  setCookie(request, reply, randomSecret(40));
+}
+
+/** With TLS, no other host of the domain can set the cookie (RFC 6265bis, section 4.1.3.2). */
+function nameFor({ origin }: ApiRequest): string {
+  return origin.startsWith('https:') ? '__Host-strandlake' : 'strandlake';
+}
+
+function cookieOf(request: ApiRequest): string | undefined {
+  const wanted = nameFor(request);
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  const value = pairs.find(([name]) => name === wanted)?.[1] ?? '';
+  return /^[A-Za-z0-9]{40}$/.test(value) ? value : undefined;
+}
+
+/** `SameSite=Lax`, because users come from the pages of applications; their forms are protected by a token besides. */
+function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
+  const secure = request.origin.startsWith('https:') ? '; Secure' : '';
+  reply.header(
+    'Set-Cookie',
+    `${nameFor(request)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+  );
+}

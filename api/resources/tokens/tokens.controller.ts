@@ -1,0 +1,61 @@
+import { requireUserItself } from '../../../engine/catalog/access.js';
+import type { NewToken, TokenFilter } from '../../../engine/catalog/tokens.js';
+import { crudController } from '../../http/crud.js';
+import { omitUndefined, value } from '../../http/list-query.js';
+import { crudOperations } from '../../http/operation-row.js';
+import { timestamp } from '../../http/schema.js';
+import { refuseChange } from '../unchangeable.js';
+import { token, type CreatedToken, type TokenContext } from './token.js';
+
+/** The operations on tokens. */
+export const tokenOperations = crudOperations('tokens', {
+  tag: 'Tokens',
+  path: '/v2/tokens',
+  noun: 'a token',
+  resource: token,
+  query: { name: 'Exact name.' },
+  summaries: {
+    create: 'Creates a token or an API key, and shows its secret this once.',
+    list: "Lists the user's tokens and API keys, newest first, without revoked ones.",
+    patch: 'Renames a token.',
+    delete:
+      'Revokes a token: from the next request on it is refused. One of an application ends with all that it was granted with it.',
+  },
+});
+
+/** The credentials of the caller (contract 2.1). */
+export const TokensController = crudController<'token', TokenContext, TokenFilter>({
+  kind: 'token',
+  operations: tokenOperations,
+  declaration: token,
+  table: ({ tokens: { list, update } }) => ({ list, update }),
+  filter: (query, { user }) => ({
+    userId: user.id,
+    isRevoked: false,
+    ...omitUndefined<TokenFilter>({ name: value(query, 'name') }),
+  }),
+  contexts: ({ catalog }, { origin }, rows) =>
+    Promise.all(
+      rows.map(async ({ grantId }) => {
+        const grant = grantId === null ? undefined : await catalog.grants.get(grantId);
+        return { origin, applicationId: grant?.applicationId ?? null };
+      }),
+    ),
+  create: async ({ catalog, signingKey }, { caller, form, values }): Promise<CreatedToken> => {
+    form.done();
+    requireUserItself(caller);
+    const wanted = { ...(values as NewToken), userId: caller.user.id };
+    const { row, secret } = await catalog.tokens.create(wanted, signingKey);
+    return { ...row, secret };
+  },
+  resolve: async (_context, _caller, form, _values, row) => {
+    const message = 'Only the name of a token can be changed; create another one and revoke this.';
+    refuseChange(form, 'kind', row?.kind, message);
+    refuseChange(form, 'scope', row?.scope, message);
+    refuseChange(form, 'expires_at', timestamp.format?.(row?.expiresAt ?? null), message);
+    return {};
+  },
+  delete: async ({ catalog }, { id }) => {
+    await catalog.tokens.revoke(id);
+  },
+});

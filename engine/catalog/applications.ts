@@ -1,0 +1,79 @@
+import type { Database } from './database.js';
+import {
+  savedResourceColumns,
+  savedResourceTable,
+  type SavedResourceRow,
+  type SavedResourceTable,
+} from './saved-resource.js';
+import { hashSecret } from './secrets.js';
+import { contains, sql } from './sql.js';
+import { table } from './table.js';
+import type { TokenRow } from './tokens.js';
+
+/** An OAuth2 client. Its id, as text, is the client identifier (RFC 6749, section 2.2). */
+export interface ApplicationRow extends SavedResourceRow {
+  readonly name: string;
+  /** Whether it can keep a secret (RFC 6749, section 2.1). */
+  readonly clientType: 'confidential' | 'public';
+  /** Separated by single spaces. */
+  readonly redirectUris: string;
+  /** The most that it may be granted. */
+  readonly scopes: TokenRow['scope'];
+  readonly webUrl: string | null;
+  readonly helpUrl: string | null;
+  readonly sourceUrl: string | null;
+  readonly tags: readonly string[];
+  /** Users of every account may see and authorize it, not only those of its own. */
+  readonly isPublic: boolean;
+  /** Grows with every replacement of the secret. */
+  readonly secretVersion: number;
+}
+
+const applications = table<ApplicationRow>(
+  'applications',
+  {
+    ...savedResourceColumns,
+    name: 'plain',
+    clientType: 'plain',
+    redirectUris: 'plain',
+    scopes: 'plain',
+    webUrl: 'plain',
+    helpUrl: 'plain',
+    sourceUrl: 'plain',
+    tags: 'json',
+    isPublic: 'flag',
+    secretVersion: 'plain',
+  },
+  {},
+);
+
+/** Statements over applications. Their grants, and the tokens of these, are deleted with them. */
+export function applicationTable(db: Database): SavedResourceTable<ApplicationRow> {
+  const from = sql`applications`;
+  return savedResourceTable(db, applications, 'application', {
+    from,
+    owner: from,
+    isPublic: sql`applications.is_public = 1`,
+    conditions: ({ name, text, isPublic, tags }) => [
+      ...(name === undefined ? [] : [sql`applications.name = ${name}`]),
+      ...(text === undefined
+        ? []
+        : [
+            sql`(${contains(sql`applications.name`, text)}
+              OR ${contains(sql`coalesce(applications.description, '')`, text)})`,
+          ]),
+      ...(isPublic === undefined ? [] : [sql`applications.is_public = ${isPublic}`]),
+      ...(tags ?? []).map(
+        (tag) => sql`EXISTS (SELECT 1 FROM json_each(applications.tags) WHERE value = ${tag})`,
+      ),
+    ],
+  });
+}
+
+/** The secret of an application, 64 hexadecimal digits. It is computed from the server's key, so that none is stored. */
+export function clientSecretOf(
+  { id, secretVersion }: Pick<ApplicationRow, 'id' | 'secretVersion'>,
+  key: Uint8Array,
+): string {
+  return hashSecret('client secret', `${id} ${secretVersion}`, key);
+}

@@ -1,0 +1,96 @@
+import { randomBytes, scrypt } from 'node:crypto';
+import { invalid } from '../core/errors.js';
+import type { Database } from './database.js';
+import { isSameSecret } from './secrets.js';
+import { sql } from './sql.js';
+
+/**
+ * scrypt (RFC 7914) with 32 MiB and three passes, which OWASP's "Password Storage Cheat Sheet" counts as equal to 128 MiB and one. They
+ * are stored with every hash, so that a later release can raise them.
+ */
+const cost = { ln: 15, r: 8, p: 3 } as const;
+type ScryptCost = { readonly [K in keyof typeof cost]: number };
+const saltBytes = 16;
+const hashBytes = 32;
+
+/** Choice: a password has at least 15 characters, as NIST SP 800-63B-4 asks where it is the only factor, and no rules about their kinds. */
+const leastCharacters = 15;
+const mostCharacters = 256;
+
+/** Passwords of users, who have at most one. */
+export interface PasswordTable {
+  /** The hash of the user's password; undefined if none is set. */
+  get(userId: number): Promise<string | undefined>;
+  /** Sets the password of a user and ends their sessions at the authorization page. `hash` comes from `hashPassword`. */
+  set(userId: number, hash: string): Promise<void>;
+}
+
+/** Statements over passwords. */
+export function passwordTable(db: Database): PasswordTable {
+  return {
+    get: async (userId) => {
+      const row = await db.get(sql`SELECT hash FROM passwords WHERE user_id = ${userId}`);
+      return row?.['hash'] as string | undefined;
+    },
+    set: (userId, hash) =>
+      db.atomic(async (tx) => {
+        await tx.run(sql`INSERT INTO passwords (user_id, hash, changed_at)
+          VALUES (${userId}, ${hash}, ${Date.now()})
+          ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at`);
+        await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
+      }),
+  };
+}
+
+/**
+ * The salted hash of a password, in PHC string format: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Throws a validation error of `field` for a
+ * password that is too short or too long.
+ */
+export async function hashPassword(password: string, field = 'password'): Promise<string> {
+  const characters = [...normalized(password)].length;
+  if (characters < leastCharacters || characters > mostCharacters) {
+    throw invalid(
+      field,
+      `A password has ${leastCharacters} to ${mostCharacters} characters; this one has ${characters}.`,
+    );
+  }
+  const salt = randomBytes(saltBytes);
+  return phc(cost, salt, await derive(password, salt, cost));
+}
+
+/**
+ * Whether a password has this hash. Without a hash the answer is false, after the same work: the time does not tell whether the user
+ * exists (threat A9).
+ */
+export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
+  const stored = hash ?? phc(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
+  const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$[\w+/]+$/.exec(stored);
+  if (match === null) throw new Error('a stored password is no hash of scrypt');
+  const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number);
+  const salt = Buffer.from(match[4] ?? '', 'base64');
+  const derived = phc({ ln, r, p }, salt, await derive(password, salt, { ln, r, p }));
+  return isSameSecret(derived, stored) && hash !== undefined;
+}
+
+/** NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
+function normalized(password: string): string {
+  return password.normalize('NFKC');
+}
+
+function derive(password: string, salt: Uint8Array, { ln, r, p }: ScryptCost): Promise<Buffer> {
+  const N = 2 ** ln;
+  const options = { N, r, p, maxmem: 2 * 128 * N * r };
+  return new Promise((resolve, reject) => {
+    scrypt(normalized(password), salt, hashBytes, options, (error, hash) =>
+      error === null ? resolve(hash) : reject(error),
+    );
+  });
+}
+
+function phc({ ln, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}

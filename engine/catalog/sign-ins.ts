@@ -1,0 +1,49 @@
+import type { Database } from './database.js';
+import { hashSecret, randomSecret } from './secrets.js';
+import { sql } from './sql.js';
+
+/**
+ * How long a sign-in is valid. A link is for one use; it is printed by the command line and becomes a session. A session belongs to the
+ * cookie of a browser, and gives access to the authorization page alone.
+ */
+const lifetimesMs = { link: 15 * 60_000, session: 8 * 3_600_000 } as const;
+type SignInKind = keyof typeof lifetimesMs;
+
+/** Links to sign in, and sessions. Only hashes of their secrets are stored. */
+export interface SignInTable {
+  /** Returns the secret. */
+  create(kind: SignInKind, userId: number, key: Uint8Array, now?: number): Promise<string>;
+  /** The id of the user; undefined if the secret is unknown or has expired. */
+  find(
+    kind: SignInKind,
+    secret: string,
+    key: Uint8Array,
+    now?: number,
+  ): Promise<number | undefined>;
+  /** Returns whether it was there: of several calls with one secret, one returns true. */
+  end(secret: string, key: Uint8Array): Promise<boolean>;
+}
+
+/** Statements over sign-ins. */
+export function signInTable(db: Database): SignInTable {
+  return {
+    create: (kind, userId, key, now = Date.now()) =>
+      db.atomic(async (tx) => {
+        const secret = randomSecret(40);
+        const expiresAt = now + lifetimesMs[kind];
+        await tx.run(sql`DELETE FROM sign_ins WHERE expires_at <= ${now}`);
+        await tx.run(sql`INSERT INTO sign_ins (hash, user_id, kind, expires_at)
+          VALUES (${hashSecret('sign-in', secret, key)}, ${userId}, ${kind}, ${expiresAt})`);
+        return secret;
+      }),
+    find: async (kind, secret, key, now = Date.now()) => {
+      const row = await db.get(sql`SELECT user_id FROM sign_ins
+        WHERE hash = ${hashSecret('sign-in', secret, key)} AND kind = ${kind} AND expires_at > ${now}`);
+      return row?.['user_id'] as number | undefined;
+    },
+    end: async (secret, key) => {
+      const hash = hashSecret('sign-in', secret, key);
+      return (await db.run(sql`DELETE FROM sign_ins WHERE hash = ${hash}`)) > 0;
+    },
+  };
+}

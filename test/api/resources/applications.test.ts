@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { clientFor, idOf, listOf, type Answer, type Client } from '../server.js';
+
+/* Applications, the clients of OAuth2 (contract 18; threats A10 and A12). What they can do is tested in oauth.test.ts. */
+
+const { server, ann } = await startLab();
+let bob: Client;
+let eve: Client;
+beforeAll(async () => {
+  bob = await server.user('bob');
+  eve = await server.user('eve', { domain: 'other' });
+});
+
+const callback = 'https://apps.example.org/callback';
+const make = (body: object = {}): Promise<Answer> =>
+  ann.post('/v2/applications', { name: 'Browser', redirect_uris: callback, ...body });
+
+describe('an application', () => {
+  test('is created, addressed by its client_id, changed and deleted', async () => {
+    const made = await make({ tags: ['a'], web_url: 'https://apps.example.org' });
+    const clientId = String(made.json['client_id']);
+    expect([made.status, clientId]).toEqual([201, String(idOf(made))]);
+    expect(made.json).toMatchObject({
+      class_name: 'Application',
+      scopes: 'read',
+      client_type: 'confidential',
+      redirect_uris: callback,
+      tags: ['a'],
+      is_public: false,
+      user_id: ann.user.id,
+      help_url: null,
+    });
+    const path = `/v2/applications/${clientId}`;
+    const uris = ['https://a.example.org/', 'http://127.0.0.1:8000/cb?x=1', 'org.example.app:/cb'];
+    for (const redirect_uris of [uris, uris.join('  \n')]) {
+      const changed = await ann.put(path, { redirect_uris, scopes: 'read write' });
+      expect(changed.json).toMatchObject({ redirect_uris: uris.join(' '), scopes: 'read write' });
+    }
+    expect((await ann.get(path)).text).not.toMatch(/secret/);
+    expect((await ann.delete(path)).status).toBe(200);
+    expect((await ann.get(path)).status).toBe(404);
+  });
+
+  test('has a secret that only its owner sees, and can replace', async () => {
+    const path = `/v2/applications/${idOf(await make())}/secret`;
+    const first = await ann.get(path);
+    expect(Object.keys(first.json)).toEqual(['client_id', 'client_secret']);
+    expect(first.json['client_secret']).toMatch(/^[0-9a-f]{64}$/);
+    expect((await ann.get(path)).json).toEqual(first.json);
+    expect([(await bob.get(path)).status, (await eve.get(path)).status]).toEqual([403, 404]);
+    const reader = await ann.post('/v2/tokens', { scope: 'read' });
+    const readOnly = clientFor(server.url, ann.user, String(reader.json['secret']));
+    expect([(await readOnly.get(path)).status, (await readOnly.post(path)).status]).toEqual([403, 403]); // prettier-ignore
+    expect((await bob.post(path)).status).toBe(403);
+    const second = await ann.post(path);
+    expect(second.json['client_secret']).not.toBe(first.json['client_secret']);
+    expect((await ann.get(path)).json).toEqual(second.json);
+    const other = await ann.get(`/v2/applications/${idOf(await make())}/secret`);
+    expect(other.json['client_secret']).not.toBe(first.json['client_secret']);
+  });
+
+  test('is visible to its account, to others if it is public, and changed by its owner (A2)', async () => {
+    const path = `/v2/applications/${idOf(await make({ name: 'Ours' }))}`;
+    const statuses = async (): Promise<number[]> => [
+      (await bob.get(path)).status,
+      (await eve.get(path)).status,
+      (await bob.patch(path, { name: 'x' })).status,
+      (await eve.patch(path, { name: 'x' })).status,
+      (await bob.delete(path)).status,
+    ];
+    expect(await statuses()).toEqual([200, 404, 403, 404, 403]);
+    await ann.patch(path, { is_public: true });
+    expect(await statuses()).toEqual([200, 200, 403, 403, 403]);
+    expect((await ann.get(path)).json['name']).toBe('Ours');
+  });
+
+  test('is found by name, text, owner and tags', async () => {
+    await make({ name: 'Panels', description: 'shows 100% of genes', tags: ['panel', 'gene'] });
+    const names = async (query: string): Promise<unknown[]> =>
+      listOf(await bob.get(`/v2/applications?${query}`)).map(({ name }) => name);
+    expect(await names('name=Panels')).toEqual(['Panels']);
+    expect(await names('q=PANEL')).toEqual(['Panels']);
+    expect(await names('q=100%25')).toEqual(['Panels']);
+    expect(await names('q=1%25g')).toEqual([]);
+    expect(await names('tags=panel,gene')).toEqual(['Panels']);
+    expect(await names(`user=${bob.user.id}`)).toEqual([]);
+    expect(await names(`user=${ann.user.id}`)).toContain('Panels');
+  });
+});
+
+test.each([
+  ['example.org/cb', 'absolute'],
+  ['/cb', 'absolute'],
+  ['https://a.example.org/#top', 'fragment'],
+  ['https://ann@a.example.org/', 'user information'],
+  ['https://a.example.org;script-src/', 'unusual host'],
+  ['http://a.example.org/', 'must use https'],
+  ['http://localhost.example.org/', 'must use https'],
+  ['javascript:alert(1)', 'must use https'],
+  ['data:text/html,x', 'must use https'],
+  ['https:///cb', 'unusual host'],
+  ['https://a.example.org/ä', 'absolute'],
+])('the redirection URI %s is refused, and the answer names it', async (uri, reason) => {
+  const { status, json } = await make({ redirect_uris: `${callback} ${uri}` });
+  expect([status, Object.keys(json)]).toEqual([400, ['redirect_uris']]);
+  expect(json['redirect_uris']).toEqual([expect.stringContaining(JSON.stringify(uri))]);
+  expect(json['redirect_uris']).toEqual([expect.stringContaining(reason)]);
+});
+
+test.each([
+  ['redirect_uris', ''],
+  ['redirect_uris', []],
+  ['name', ''],
+  ['scopes', 'write'],
+  ['client_type', 'native'],
+  ['web_url', 'javascript:alert(1)'],
+])('%s %j is refused', async (key, value) => {
+  const { status, json } = await make({ [key]: value });
+  expect([status, Object.keys(json)]).toEqual([400, [key]]);
+});

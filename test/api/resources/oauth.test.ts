@@ -1,0 +1,602 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash, randomBytes } from 'node:crypto';
+import { startLab } from '../lab.js';
+import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
+import { Browser } from './browser.js';
+
+/*
+ * OAuth2, by the sections of RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 wants it.
+ */
+
+const { server, ann } = await startLab();
+const phrase = 'correct horse battery';
+const callback = 'https://apps.example.org/callback?x=1';
+
+interface App {
+  readonly id: string;
+  readonly secret: string;
+}
+let confidential: App;
+let open: App;
+let bob: Client;
+let eve: Client;
+
+beforeAll(async () => {
+  bob = await server.user('bob');
+  eve = await server.user('eve', { domain: 'other' });
+  await bob.put('/v1/user/password', { password: phrase });
+  confidential = await register({ scopes: 'read write' });
+  open = await register({ client_type: 'public' });
+});
+
+async function register(more: object = {}): Promise<App> {
+  const body = { name: 'Browser', redirect_uris: `${callback} http://127.0.0.1:9/cb`, ...more };
+  const id = String(idOf(await ann.post('/v2/applications', body)));
+  const secret = String((await ann.get(`/v2/applications/${id}/secret`)).json['client_secret']);
+  return { id, secret };
+}
+
+const verifier = randomBytes(32).toString('base64url');
+const challenge = createHash('sha256').update(verifier).digest('base64url');
+const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+
+type Fields = Readonly<Record<string, string>>;
+
+function address(app: App, more: Fields = {}): string {
+  const fields = { response_type: 'code', client_id: app.id, redirect_uri: callback, state: 's t&=', ...more }; // prettier-ignore
+  return `/authorize?${new URLSearchParams(fields)}`;
+}
+
+/** A browser in which a user has signed in, at the page that asks for consent. */
+async function atConsent(app: App, more: Fields = {}, user = bob): Promise<Browser> {
+  const session = await server.catalog.signIns.create('session', user.user.id, server.key);
+  const browser = new Browser(server.url, `strandlake=${session}`);
+  await browser.open(address(app, more));
+  return browser;
+}
+
+/** Where a redirection leads, and its parameters. */
+function redirection(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
+  const location = answer.headers.get('location') ?? '';
+  expect([answer.status, answer.text]).toEqual([303, '']);
+  return { to: location, query: new URL(location).searchParams };
+}
+
+async function codeFor(app: App, more: Fields = {}): Promise<string> {
+  const { query } = redirection(await (await atConsent(app, more)).submit({ action: 'allow' }));
+  return String(query.get('code'));
+}
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+function post(path: string, fields: Fields, headers: Fields = {}): Promise<Answer> {
+  const body = new URLSearchParams(fields).toString();
+  return send(server.url, 'POST', path, body, { ...form, ...headers });
+}
+const keys = (app: App): Fields => ({ client_id: app.id, client_secret: app.secret });
+const exchange = (fields: Fields): Promise<Answer> =>
+  post('/v1/oauth2/token', { grant_type: 'authorization_code', redirect_uri: callback, ...fields });
+const refresh = (fields: Fields): Promise<Answer> =>
+  post('/v1/oauth2/token', { grant_type: 'refresh_token', ...fields });
+const status = async (token: unknown): Promise<number> =>
+  (await clientFor(server.url, bob.user, String(token)).get('/v1/user')).status;
+
+/** The status and the error of an answer of the token endpoint. */
+function failure({ status: code, json }: Answer): unknown {
+  expect(Object.keys(json)).toEqual(['error', 'error_description']);
+  return [code, json['error']];
+}
+
+describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
+  test('signs in, asks for consent and returns a code and the state', async () => {
+    const browser = new Browser(server.url);
+    const first = await browser.open(address(confidential));
+    expect(first.text).toContain('<title>Sign in: Strandlake</title>');
+    const wrong = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: 'x' });
+    expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('No user has this')]);
+    const unknown = await browser.submit({ action: 'sign_in', email: 'x@acme.org', password: 'x' });
+    expect(unknown.text).toBe(wrong.text);
+    const right = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase }); // prettier-ignore
+    expect(right.headers.get('location')).toBe(address(confidential));
+    const page = await browser.open(address(confidential));
+    for (const text of ['Browser', 'ann', 'read, change and delete', 'bob@acme.org'])
+      expect(page.text).toContain(text);
+    const { to, query } = redirection(await browser.submit({ action: 'allow' }));
+    expect(to.startsWith(`${callback}&code=`)).toBe(true);
+    expect(query.get('state')).toBe('s t&=');
+    expect(query.get('code')).toMatch(/^[A-Za-z0-9]{40}$/);
+    expect(server.logs.join('\n')).not.toContain(String(query.get('code')));
+  });
+
+  test('returns no state where the request has none', async () => {
+    const { query } = redirection(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
+    expect([...query.keys()]).toEqual(['x', 'code']);
+  });
+
+  test('returns access_denied when the user denies', async () => {
+    const { query } = redirection(await (await atConsent(confidential)).submit({ action: 'deny' }));
+    expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=' });
+  });
+
+  test.each(['/authorize/', '/v1/oauth2/authorize'])('is also served at %s', async (path) => {
+    const answer = await send(server.url, 'GET', address(open, pkce).replace('/authorize', path));
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Sign in')]);
+  });
+
+  test('is only for users of the account, unless the application is public', async () => {
+    const browser = await atConsent(confidential, {}, eve);
+    const refused = await browser.submit({ action: 'allow' });
+    expect([refused.status, refused.headers.get('location')]).toEqual([403, null]);
+    const everybody = await register({ is_public: true });
+    const { query } = redirection(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
+    expect(query.get('code')).not.toBeNull();
+  });
+
+  test('escapes what the owner of an application has written', async () => {
+    const app = await register({
+      name: '<script>alert(1)</script>',
+      description: `"'><img src=x>`,
+    });
+    const page = await (await atConsent(app)).open(address(app));
+    expect(page.status).toBe(200);
+    expect(page.text).not.toMatch(/<script|<img/);
+    expect(page.text).toContain('&#60;script&#62;');
+  });
+});
+
+describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.1)', () => {
+  test.each([
+    'https://APPS.example.org/callback?x=1',
+    'https://apps.example.org:443/callback?x=1',
+    'https://apps.example.org/callback/?x=1',
+    'https://apps.example.org/callback?x=2',
+    'https://apps.example.org/callback?x=1&y=2',
+    'https://apps.example.org/callback?x=1#a',
+    'https://apps.example.org/callback',
+    'https://apps.example.org/other/../callback?x=1',
+    'https://apps.example.org/callback%2f?x=1',
+    'https://ann@apps.example.org/callback?x=1',
+    'https://apps.example.org.evil.example/callback?x=1',
+    'http://apps.example.org/callback?x=1',
+    'http://127.0.0.1:10/cb',
+    `${callback} http://127.0.0.1:9/cb`,
+    '//apps.example.org/callback?x=1',
+    '',
+  ])('%s is shown to the user, without a redirection', async (redirect_uri) => {
+    const answer = await send(server.url, 'GET', address(confidential, { redirect_uri }));
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(answer.text).not.toContain('href');
+    const browser = await atConsent(confidential);
+    await browser.open(address(confidential, { redirect_uri }));
+    expect((await browser.submit({ action: 'allow' })).status).toBe(400);
+  });
+
+  test('nor is one that is given twice, or that belongs to an unknown application', async () => {
+    const twice = `${address(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
+    const unknown = address({ id: '999', secret: '' });
+    for (const path of [
+      twice,
+      unknown,
+      address({ id: '', secret: '' }),
+      `${address(confidential)}&client_id=1`,
+    ]) {
+      // prettier-ignore
+      const answer = await send(server.url, 'GET', path);
+      expect([path, answer.status, answer.text.includes('href')]).toEqual([path, 400, false]);
+    }
+  });
+});
+
+describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', () => {
+  test.each<[string, Fields, string]>([
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no response type', { response_type: '' }, 'invalid_request'],
+    ['an unknown scope', { scope: 'read admin' }, 'invalid_scope'],
+    ['the challenge method plain', { ...pkce, code_challenge_method: 'plain' }, 'invalid_request'],
+    ['no challenge method, which means plain', { code_challenge: challenge }, 'invalid_request'],
+    ['a challenge that is none', { ...pkce, code_challenge: 'x' }, 'invalid_request'],
+    ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request'],
+  ])(
+    '%s leads back to the application only when the user follows the link',
+    async (_, more, error) => {
+      const answer = await send(server.url, 'GET', address(confidential, more));
+      expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+      const link = /href="([^"]*)"/.exec(answer.text)?.[1]?.replaceAll('&#38;', '&') ?? '';
+      const query = new URL(link).searchParams;
+      expect([link.startsWith(callback), query.get('error'), query.get('state')]).toEqual([true, error, 's t&=']); // prettier-ignore
+    },
+  );
+
+  test('a public application has to send a challenge (RFC 9700, 2.1.1)', async () => {
+    const answer = await send(server.url, 'GET', address(open));
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('code_challenge is missing')]); // prettier-ignore
+  });
+
+  test('an application gets no more than its scopes', async () => {
+    const answer = await send(server.url, 'GET', address(open, { ...pkce, scope: 'read write' }));
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('error=invalid_scope')]); // prettier-ignore
+  });
+
+  test('a parameter that is repeated is refused (RFC 6749, 3.1)', async () => {
+    const answer = await send(server.url, 'GET', `${address(confidential)}&scope=read&scope=read`);
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('more than once')]);
+  });
+});
+
+describe('the pages', () => {
+  test('have no script, cannot be framed, and are not kept (RFC 9700, 4.16)', async () => {
+    const browser = new Browser(server.url);
+    const pages = [await browser.open(address(confidential)), await (await atConsent(confidential)).open(address(confidential))]; // prettier-ignore
+    for (const { headers, text } of pages) {
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('script-src');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(text).not.toMatch(/<script|javascript:/);
+    }
+    const [signIn, consent] = pages.map(({ headers }) => headers.get('content-security-policy'));
+    expect(signIn).toMatch(/form-action 'self';/);
+    expect(consent).toMatch(/form-action 'self' https:\/\/apps\.example\.org;/);
+  });
+
+  test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
+    const fresh = await send(server.url, 'GET', address(confidential));
+    expect(fresh.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
+    const { cookie } = await atConsent(confidential);
+    for (const path of ['/v1/user', '/v2/tokens', '/v2/vaults']) {
+      const answer = await send(server.url, 'GET', path, undefined, { cookie });
+      expect([path, answer.status]).toEqual([path, 401]);
+    }
+  });
+
+  test('refuse a form without the token of their browser', async () => {
+    const victim = await atConsent(confidential);
+    const other = await atConsent(confidential);
+    const foreign = /name="csrf_token" value="(\w+)"/.exec((await other.open(address(confidential))).text)?.[1]; // prettier-ignore
+    for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
+      const answer = await victim.submit({ action: 'allow', csrf_token });
+      expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
+    }
+    const stranger = new Browser(server.url);
+    await stranger.open(address(confidential));
+    const signIn = { action: 'sign_in', email: 'bob@acme.org', password: phrase };
+    expect((await stranger.submit({ ...signIn, csrf_token: String(foreign) })).status).toBe(403);
+  });
+
+  test('change the cookie at sign-in, and end the session at sign-out and with the password', async () => {
+    const browser = new Browser(server.url);
+    await browser.open(address(confidential));
+    const before = browser.cookie;
+    await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase });
+    const signedIn = browser.cookie;
+    expect(signedIn).not.toBe(before);
+    const asks = async (cookie: string): Promise<boolean> =>
+      (await send(server.url, 'GET', address(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
+    expect([await asks(before), await asks(signedIn)]).toEqual([false, true]);
+    await browser.open(address(confidential));
+    expect((await browser.submit({ action: 'sign_out' })).status).toBe(303);
+    expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
+    const dan = await server.user('dan');
+    const { cookie } = await atConsent(confidential, {}, dan);
+    expect(await asks(cookie)).toBe(true);
+    await dan.put('/v1/user/password', { password: phrase });
+    expect(await asks(cookie)).toBe(false);
+  });
+
+  test('take a link of the command line once', async () => {
+    const code = await server.catalog.signIns.create('link', bob.user.id, server.key);
+    const browser = new Browser(server.url);
+    const path = `/v1/oauth2/sign_in?code=${code}`;
+    for (let i = 0; i < 2; i += 1)
+      expect((await browser.open(path)).text).toContain('Sign in as bob@acme.org');
+    expect((await browser.submit({ csrf_token: '' })).status).toBe(403);
+    await browser.open(path);
+    expect((await browser.submit({ action: 'sign_in' })).text).toContain('You are signed in as bob@acme.org'); // prettier-ignore
+    expect((await browser.open(address(confidential))).text).toContain('Allow');
+    expect((await browser.open(path)).status).toBe(400);
+    expect(server.logs.join('\n')).not.toContain(code);
+    const late = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
+    expect((await browser.open(`/v1/oauth2/sign_in?code=${late}`)).status).toBe(400);
+  });
+});
+
+describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
+  test('gives tokens of the granted scope, form-encoded, as JSON and with HTTP Basic', async () => {
+    const code = await codeFor(confidential, { scope: 'read' });
+    const answer = await exchange({ code, ...keys(confidential) });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({
+      access_token: expect.stringMatching(/^[A-Za-z0-9]{30}$/),
+      token_type: 'Bearer',
+      expires_in: 36_000,
+      refresh_token: expect.stringMatching(/^[A-Za-z0-9]{40}$/),
+      scope: 'read',
+    });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('pragma')).toBe('no-cache');
+    const app = clientFor(server.url, bob.user, String(answer.json['access_token']));
+    expect((await app.get('/v1/user')).json['id']).toBe(bob.user.id);
+    expect((await app.post('/v2/vaults', { name: 'x' })).status).toBe(403);
+    const json = {
+      grant_type: 'authorization_code',
+      redirect_uri: callback,
+      ...keys(confidential),
+    };
+    const asJson = await send(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await codeFor(confidential) }); // prettier-ignore
+    expect([asJson.status, asJson.json['scope']]).toEqual([200, 'read write']);
+    const basic = { authorization: `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}` }; // prettier-ignore
+    const body = { grant_type: 'authorization_code', redirect_uri: callback };
+    const withBasic = await post('/v1/oauth2/token', { ...body, code: await codeFor(confidential) }, basic); // prettier-ignore
+    expect(withBasic.status).toBe(200);
+  });
+
+  test('works once; using a code again revokes what it was exchanged for (4.1.2)', async () => {
+    const code = await codeFor(confidential);
+    const first = await exchange({ code, ...keys(confidential) });
+    expect(await status(first.json['access_token'])).toBe(200);
+    expect(failure(await exchange({ code, ...keys(confidential) }))).toEqual([
+      400,
+      'invalid_grant',
+    ]);
+    expect(await status(first.json['access_token'])).toBe(401);
+    const refresh_token = String(first.json['refresh_token']);
+    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+  });
+
+  test('gives tokens to one of several requests at once, and revokes them', async () => {
+    const code = await codeFor(confidential);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => exchange({ code, ...keys(confidential) }))); // prettier-ignore
+    const tokens = answers.flatMap(({ json }) => json['access_token'] ?? []);
+    expect(tokens).toHaveLength(1);
+    expect(await status(tokens[0])).toBe(401);
+  });
+
+  test('is refused 60 seconds after the consent', async () => {
+    const grant = { userId: bob.user.id, applicationId: Number(confidential.id), redirectUri: callback, scope: 'read', codeChallenge: null } as const; // prettier-ignore
+    const create = (age: number): Promise<string> =>
+      server.catalog.grants.create(grant, server.key, Date.now() - age);
+    const late = await create(60_000);
+    expect(failure(await exchange({ code: late, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    const inTime = await create(30_000);
+    expect((await exchange({ code: inTime, ...keys(confidential) })).status).toBe(200);
+  });
+
+  test('is bound to application, redirection URI and client', async () => {
+    const code = await codeFor(confidential);
+    const other = await register();
+    const wrong: readonly (readonly [Fields, unknown])[] = [
+      [{ code, ...keys(other) }, [400, 'invalid_grant']],
+      [
+        { code, ...keys(confidential), redirect_uri: 'http://127.0.0.1:9/cb' },
+        [400, 'invalid_grant'],
+      ],
+      [{ code, ...keys(confidential), redirect_uri: '' }, [400, 'invalid_request']],
+      [{ code: 'x'.repeat(40), ...keys(confidential) }, [400, 'invalid_grant']],
+      [{ ...keys(confidential) }, [400, 'invalid_request']],
+      [{ code, ...keys(confidential), grant_type: 'password' }, [400, 'unsupported_grant_type']],
+      [{ code, client_id: confidential.id }, [400, 'invalid_client']],
+      [{ code, client_id: confidential.id, client_secret: other.secret }, [400, 'invalid_client']],
+      [{ code, client_id: '999', client_secret: other.secret }, [400, 'invalid_client']],
+      [{ code, client_secret: confidential.secret }, [400, 'invalid_client']],
+    ];
+    for (const [fields, expected] of wrong)
+      expect([fields, failure(await exchange(fields))]).toEqual([fields, expected]);
+    expect((await exchange({ code, ...keys(confidential) })).status).toBe(200);
+  });
+
+  test('takes no secret from the address, none twice, and no repeated parameter (2.3.1, 3.2)', async () => {
+    const code = await codeFor(confidential);
+    const fields = { grant_type: 'authorization_code', redirect_uri: callback, code };
+    const inAddress = await post(`/v1/oauth2/token?${new URLSearchParams(keys(confidential))}`, fields); // prettier-ignore
+    expect(failure(inAddress)).toEqual([400, 'invalid_client']);
+    const basic = (secret: string): Fields => ({ authorization: `Basic ${Buffer.from(`${confidential.id}:${secret}`).toString('base64')}` }); // prettier-ignore
+    const twice = await post('/v1/oauth2/token', { ...fields, ...keys(confidential) }, basic(confidential.secret)); // prettier-ignore
+    expect(failure(twice)).toEqual([400, 'invalid_request']);
+    const wrong = await post('/v1/oauth2/token', fields, basic('wrong'));
+    expect(failure(wrong)).toEqual([401, 'invalid_client']);
+    expect(wrong.headers.get('www-authenticate')).toBe('Basic realm="oauth2"');
+    const body = `${new URLSearchParams({ ...fields, ...keys(confidential) })}&code=${code}`;
+    const repeated = await send(server.url, 'POST', '/v1/oauth2/token', body, form);
+    expect(failure(repeated)).toEqual([400, 'invalid_request']);
+    expect((await exchange({ code, ...keys(confidential) })).status).toBe(200);
+  });
+
+  test('needs the present secret of the application', async () => {
+    const app = await register();
+    const code = await codeFor(app);
+    await ann.post(`/v2/applications/${app.id}/secret`);
+    expect(failure(await exchange({ code, ...keys(app) }))).toEqual([400, 'invalid_client']);
+  });
+
+  test('is refused for a user who was removed meanwhile', async () => {
+    const gone = await server.user('gone');
+    const browser = await atConsent(confidential, {}, gone);
+    const { query } = redirection(await browser.submit({ action: 'allow' }));
+    await server.catalog.users.update(gone.user.id, { isActive: false });
+    const answer = await exchange({ code: String(query.get('code')), ...keys(confidential) });
+    expect(failure(answer)).toEqual([400, 'invalid_grant']);
+    expect((await browser.open(address(confidential))).text).toContain('Sign in');
+  });
+});
+
+describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
+  test('lets a public application exchange a code without a secret', async () => {
+    const code = await codeFor(open, pkce);
+    const answer = await exchange({ code, client_id: open.id, code_verifier: verifier });
+    expect([answer.status, answer.json['scope']]).toEqual([200, 'read']);
+  });
+
+  test('of the example of RFC 7636, appendix B, belongs to its challenge', async () => {
+    const example = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }; // prettier-ignore
+    const code = await codeFor(open, example);
+    const code_verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+    expect((await exchange({ code, client_id: open.id, code_verifier })).status).toBe(200);
+  });
+
+  test.each<[string, Fields]>([
+    ['another one', { code_verifier: 'x'.repeat(43) }],
+    ['the challenge itself', { code_verifier: challenge }],
+    ['none', {}],
+    ['one that is too short', { code_verifier: verifier.slice(0, 42) }],
+  ])('%s is refused, also with a secret', async (_, more) => {
+    for (const app of [open, confidential]) {
+      const code = await codeFor(app, pkce);
+      expect(failure(await exchange({ code, ...keys(app), ...more }))).toEqual([
+        400,
+        'invalid_grant',
+      ]);
+      const right = await exchange({ code, ...keys(app), code_verifier: verifier });
+      expect(right.status).toBe(200);
+    }
+  });
+
+  test('is refused for a code that was asked for without a challenge', async () => {
+    const code = await codeFor(confidential);
+    const answer = await exchange({ code, ...keys(confidential), code_verifier: verifier });
+    expect(failure(answer)).toEqual([400, 'invalid_grant']);
+  });
+});
+
+describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
+  async function tokens(app = confidential): Promise<Record<string, unknown>> {
+    return (await exchange({ code: await codeFor(app), ...keys(app) })).json;
+  }
+
+  test('gives new tokens, and is replaced', async () => {
+    const first = await tokens();
+    const answer = await refresh({ refresh_token: String(first['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    expect([answer.status, Object.keys(answer.json)]).toEqual([200, Object.keys(first)]);
+    expect(answer.json['refresh_token']).not.toBe(first['refresh_token']);
+    expect(await status(answer.json['access_token'])).toBe(200);
+    expect(await status(first['access_token'])).toBe(200);
+  });
+
+  test('that was used before revokes the whole grant', async () => {
+    const first = await tokens();
+    const refresh_token = String(first['refresh_token']);
+    const second = await refresh({ refresh_token, ...keys(confidential) });
+    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    for (const token of [first['access_token'], second.json['access_token']])
+      expect(await status(token)).toBe(401);
+    const newest = { refresh_token: String(second.json['refresh_token']), ...keys(confidential) };
+    expect(failure(await refresh(newest))).toEqual([400, 'invalid_grant']);
+  });
+
+  test('of another application, or unknown, is refused and changes nothing', async () => {
+    const { refresh_token } = await tokens();
+    const other = await register();
+    const token = { refresh_token: String(refresh_token) };
+    expect(failure(await refresh({ ...token, ...keys(other) }))).toEqual([400, 'invalid_grant']);
+    expect(failure(await refresh({ refresh_token: 'x'.repeat(40), ...keys(other) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(failure(await refresh({ ...token, client_id: confidential.id }))).toEqual([400, 'invalid_client']); // prettier-ignore
+    expect((await refresh({ ...token, ...keys(confidential) })).status).toBe(200);
+  });
+
+  test('gives less than was granted, and never more', async () => {
+    const { refresh_token } = await tokens();
+    const less = await refresh({ refresh_token: String(refresh_token), scope: 'read', ...keys(confidential) }); // prettier-ignore
+    expect([less.status, less.json['scope']]).toEqual([200, 'read']);
+    const all = await refresh({ refresh_token: String(less.json['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    expect(all.json['scope']).toBe('read write');
+    const code = await codeFor(confidential, { scope: 'read' });
+    const reading = await exchange({ code, ...keys(confidential) });
+    const wider = { refresh_token: String(reading.json['refresh_token']), ...keys(confidential) };
+    for (const scope of ['read write', 'write', 'admin'])
+      expect(failure(await refresh({ ...wider, scope }))).toEqual([400, 'invalid_scope']);
+    expect((await refresh(wider)).status).toBe(200);
+  });
+
+  test('is not stored, and neither are codes and access tokens (A7)', async () => {
+    const { readFile } = await import('node:fs/promises');
+    const code = await codeFor(confidential);
+    const { json } = await exchange({ code, ...keys(confidential) });
+    const files = [server.data.catalog, `${server.data.catalog}-wal`];
+    const bytes = Buffer.concat(await Promise.all(files.map((path) => readFile(path).catch(() => Buffer.alloc(0))))); // prettier-ignore
+    for (const secret of [
+      code,
+      json['access_token'],
+      json['refresh_token'],
+      confidential.secret,
+      phrase,
+    ]) {
+      // prettier-ignore
+      expect(bytes.includes(String(secret))).toBe(false);
+      expect(server.logs.join('\n')).not.toContain(String(secret));
+    }
+  });
+});
+
+describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
+  test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
+    const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+    const token = String(json[name]);
+    const other = await register();
+    const revoke = (app: App, more: Fields = {}): Promise<Answer> =>
+      post('/v1/oauth2/revoke_token', { ...keys(app), token, ...more });
+    expect(failure(await revoke(other))).toEqual([400, 'invalid_grant']);
+    expect(failure(await revoke({ ...confidential, secret: 'x' }))).toEqual([
+      400,
+      'invalid_client',
+    ]);
+    expect(await status(json['access_token'])).toBe(200);
+    for (let i = 0; i < 2; i += 1) {
+      const { status: code, text } = await revoke(confidential, {
+        token_type_hint: 'access_token',
+      });
+      expect([code, text]).toEqual([200, '{}']);
+    }
+    expect(await status(json['access_token'])).toBe(401);
+    const refreshed = await refresh({ refresh_token: String(json['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    expect(failure(refreshed)).toEqual([400, 'invalid_grant']);
+  });
+
+  test('leaves the tokens of users alone', async () => {
+    const answer = await post('/v1/oauth2/revoke_token', {
+      ...keys(confidential),
+      token: bob.token,
+    });
+    expect([answer.status, await status(bob.token)]).toEqual([200, 200]);
+  });
+
+  test('is also by the user, who sees the application among the tokens', async () => {
+    const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+    const [shown] = listOf(await bob.get('/v2/tokens'));
+    expect(shown).toMatchObject({ name: 'Browser', client_id: confidential.id, secret: null });
+    expect((await bob.delete(`/v2/tokens/${String(shown?.['id'])}`)).status).toBe(200);
+    expect(await status(json['access_token'])).toBe(401);
+    const refresh_token = String(json['refresh_token']);
+    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+  });
+
+  test('is also by deleting the application', async () => {
+    const app = await register();
+    const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
+    expect(await status(json['access_token'])).toBe(200);
+    await ann.delete(`/v2/applications/${app.id}`);
+    expect(await status(json['access_token'])).toBe(401);
+  });
+});
+
+test('the token of an application makes no credentials, which would outlive it', async () => {
+  const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+  const app = clientFor(server.url, bob.user, String(json['access_token']));
+  expect((await app.post('/v2/vaults', { name: 'by the application' })).status).toBe(201);
+  const [own] = listOf(await bob.get('/v2/tokens?name=test'));
+  const callbackUri = { redirect_uris: 'https://apps.example.org/' };
+  const mine = idOf(await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }));
+  const answers = [
+    await app.post('/v2/tokens', {}),
+    await app.patch(`/v2/tokens/${String(own?.['id'])}`, { name: 'x' }),
+    await app.delete(`/v2/tokens/${String(own?.['id'])}`),
+    await app.post('/v2/applications', { name: 'x', ...callbackUri }),
+    await app.patch(`/v2/applications/${mine}`, { name: 'x' }),
+    await app.get(`/v2/applications/${mine}/secret`),
+    await app.post(`/v2/applications/${mine}/secret`),
+    await app.put('/v1/user/password', { password: phrase, current_password: phrase }),
+  ];
+  for (const { status: code, json: body } of answers) {
+    expect([code, body['detail']]).toEqual([403, expect.stringContaining('token of an application')]); // prettier-ignore
+  }
+});

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '../../until.js';
+import { startLab } from '../lab.js';
+import { clientFor, idOf, listOf, send, type Client } from '../server.js';
+
+/* The tokens and API keys of a user, over HTTP (contract 2.1; threats A7, A9, A11). */
+
+const { server, ann } = await startLab();
+let bob: Client;
+beforeAll(async () => {
+  bob = await server.user('bob');
+});
+
+const withSecret = (secret: unknown): Client => clientFor(server.url, ann.user, String(secret));
+
+describe('a token', () => {
+  test.each([
+    ['token', 30],
+    ['api_key', 40],
+  ])(
+    'of the kind %s has %i characters, shown once, and works in every form',
+    async (kind, length) => {
+      const made = await ann.post('/v2/tokens', { name: 'laptop', kind });
+      const { secret, prefix } = made.json as { secret: string; prefix: string };
+      expect([made.status, secret.length, secret.slice(0, 4)]).toEqual([201, length, prefix]);
+      expect((await withSecret(secret).get('/v1/user')).json['id']).toBe(ann.user.id);
+      const basic = `Basic ${Buffer.from(`${secret}:`).toString('base64')}`;
+      for (const authorization of [`Token ${secret}`, `Bearer ${secret}`, basic]) {
+        const answer = await send(server.url, 'GET', '/v1/user', undefined, { authorization });
+        expect([authorization.slice(0, 6), answer.status]).toEqual([
+          authorization.slice(0, 6),
+          200,
+        ]);
+      }
+      const later = await ann.get(`/v2/tokens/${idOf(made)}`);
+      expect(later.json).toMatchObject({ name: 'laptop', kind, scope: 'read write', secret: null });
+      expect(later.text).not.toContain(secret);
+      expect((await ann.get('/v2/tokens')).text).not.toContain(secret);
+    },
+  );
+
+  test('may only read, expires, and is renamed', async () => {
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const made = await ann.post('/v2/tokens', { scope: 'read', expires_at });
+    const path = `/v2/tokens/${idOf(made)}`;
+    expect(made.json).toMatchObject({ scope: 'read', expires_at });
+    const reader = withSecret(made.json['secret']);
+    expect((await reader.get('/v2/tokens')).status).toBe(200);
+    // A11: a token that may only read makes no other that may write.
+    expect((await reader.post('/v2/tokens', { scope: 'read write' })).status).toBe(403);
+    expect((await reader.delete(path)).status).toBe(403);
+    const renamed = await ann.patch(path, { ...made.json, name: 'desktop' });
+    expect([renamed.status, renamed.json['name'], renamed.json['scope']]).toEqual([200, 'desktop', 'read']); // prettier-ignore
+    const widened = await ann.patch(path, { scope: 'read write', expires_at: '2999-01-01' });
+    expect([widened.status, Object.keys(widened.json)]).toEqual([400, ['scope', 'expires_at']]);
+    expect((await ann.get(path)).json).toMatchObject({ scope: 'read', expires_at });
+    expect(listOf(await ann.get('/v2/tokens?name=desktop')).map(({ id }) => id)).toEqual([
+      idOf(made),
+    ]);
+  });
+
+  test.each([
+    ['expires_at', 'tomorrow'],
+    ['expires_at', '2020-01-01T00:00:00Z'],
+    ['expires_at', '2030-13-01'],
+    ['kind', 'cookie'],
+    ['scope', 'write'],
+  ])('with the %s %s is refused, and the answer names both', async (key, value) => {
+    const { status, json } = await ann.post('/v2/tokens', { [key]: value });
+    expect([status, Object.keys(json)]).toEqual([400, [key]]);
+    expect(JSON.stringify(json[key])).toContain(value);
+  });
+
+  test('is refused from the request after its revocation on (A9)', async () => {
+    const made = await ann.post('/v2/tokens', { name: 'lost' });
+    const path = `/v2/tokens/${idOf(made)}`;
+    const lost = withSecret(made.json['secret']);
+    expect((await lost.get('/v1/user')).status).toBe(200);
+    expect((await ann.delete(path)).json).toMatchObject({
+      id: idOf(made),
+      name: 'lost',
+      secret: null,
+    });
+    expect((await lost.get('/v1/user')).status).toBe(401);
+    expect((await ann.get(path)).status).toBe(404);
+    expect((await ann.delete(path)).status).toBe(404);
+    expect(listOf(await ann.get('/v2/tokens?name=lost'))).toEqual([]);
+  });
+
+  test('says when it was used last, which no request waits for', async () => {
+    const made = await ann.post('/v2/tokens', { name: 'used' });
+    const path = `/v2/tokens/${idOf(made)}`;
+    expect((await ann.get(path)).json['last_used_at']).toBeNull();
+    const before = Date.now();
+    await withSecret(made.json['secret']).get('/v1/user');
+    await until(async () => (await ann.get(path)).json['last_used_at'] !== null);
+    const used = Date.parse(String((await ann.get(path)).json['last_used_at']));
+    expect(used).toBeGreaterThanOrEqual(before);
+    expect(used).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('of another user does not exist (A2)', async () => {
+    const path = `/v2/tokens/${idOf(await ann.post('/v2/tokens', { name: 'mine' }))}`;
+    const answers = [await bob.get(path), await bob.patch(path, { name: 'x' }), await bob.put(path, {}), await bob.delete(path)]; // prettier-ignore
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect((await bob.get('/v2/tokens')).text).not.toContain('mine');
+    expect((await ann.get(path)).json['name']).toBe('mine');
+  });
+});
+
+test('the last use is written once for many requests at once', async () => {
+  const made = await ann.post('/v2/tokens', { name: 'busy' });
+  const busy = withSecret(made.json['secret']);
+  const used = async (): Promise<number | null | undefined> =>
+    (await server.catalog.tokens.get(idOf(made)))?.lastUsedAt;
+  await busy.get('/v1/user');
+  await until(async () => (await used()) !== null);
+  const first = await used();
+  await Promise.all(Array.from({ length: 50 }, () => busy.get('/v1/user')));
+  expect(await used()).toBe(first);
+});
