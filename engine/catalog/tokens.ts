@@ -1,15 +1,14 @@
-import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { invalid } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
+import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
 import { sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 /** Characters of a secret; one client rejects any other length (contract 2.1). */
 const tokenLength = 30;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
 const touchEveryMs = 60_000;
 
@@ -84,14 +83,14 @@ export function tokenTable(db: Database): TokenTable {
       return listPage(db, tokens, { from: sql`tokens`, where, orderBy: sql`tokens.id DESC` }, page);
     },
     create: async (token, key) => {
-      const secret = token.secret ?? randomSecret();
+      const secret = token.secret ?? randomSecret(tokenLength);
       if (!secretPattern.test(secret)) {
         throw invalid(
           'token',
           `A token consists of exactly ${tokenLength} letters, digits, _ or -.`,
         );
       }
-      const hash = hashSecret(secret, key);
+      const hash = hashSecret('access token', secret, key);
       if ((await db.get(sql`SELECT id FROM tokens WHERE hash = ${hash}`)) !== undefined) {
         throw invalid('token', 'This token exists already; choose another.');
       }
@@ -111,14 +110,13 @@ export function tokenTable(db: Database): TokenTable {
     },
     authenticate: async (secret, key, now = Date.now()) => {
       // The index lookup compares HMACs, which cannot be chosen without the key; the final comparison is constant-time.
-      const hash = hashSecret(secret, key);
+      const hash = hashSecret('access token', secret, key);
       const token = await cache.get(hash, async () => {
         const row = await db.get(
           sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
         );
         if (row === undefined) return undefined;
-        const isSame = timingSafeEqual(Buffer.from(row['hash'] as string), Buffer.from(hash));
-        return isSame ? tokens.parse(row) : undefined;
+        return isSameSecret(row['hash'] as string, hash) ? tokens.parse(row) : undefined;
       });
       if (token === undefined) return undefined;
       const isExpired = token.expiresAt !== null && token.expiresAt <= now;
@@ -141,18 +139,4 @@ export function tokenTable(db: Database): TokenTable {
       );
     },
   };
-}
-
-/** 30 characters out of 62: 178 bits of entropy. */
-export function randomSecret(): string {
-  return Array.from({ length: tokenLength }, () => alphabet[randomInt(alphabet.length)]).join('');
-}
-
-/** HMAC of a secret. The purpose is part of the input, because the same key also signs URLs. */
-export function hashSecret(
-  secret: string,
-  key: Uint8Array,
-  purpose: 'access token' | 'invitation' = 'access token',
-): string {
-  return createHmac('sha256', key).update(`${purpose}\n`).update(secret).digest('hex');
 }
