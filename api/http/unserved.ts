@@ -12,23 +12,17 @@ interface UnservedOperation {
 const wholeUpload = 'upload the file in one request, to its upload_url';
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
 const tokens = 'use a token, which `strandlake token create` prints';
-const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations, and a file by uploading it again'; // prettier-ignore
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
-  { methods: ['GET'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
+  { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
   { methods: ['POST'], path: '/v2/complete_multi_part', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['POST'], path: '/v2/presigned_urls', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['DELETE'], path: '/v2/objects/:id/multipart-upload', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['GET'], path: '/v2/objects/:id/versions', name: 'Versions of files', instead: oneVersion },
   { methods: ['GET', 'PUT', 'DELETE'], path: '/v2/objects/:id/versions/:version', name: 'Versions of files', instead: oneVersion },
   { methods: ['POST'], path: '/v2/objects/:id/versions/current', name: 'Versions of files', instead: oneVersion },
-  { methods: ['GET', 'POST'], path: '/v2/object_copy_tasks', name: 'Copies of objects', instead: ownCopy },
-  { methods: ['GET'], path: '/v2/object_copy_tasks/:id', name: 'Copies of objects', instead: ownCopy },
-  { methods: ['GET'], path: '/v2/datasets/:id/beacon', name: 'The beacon of a dataset', instead: 'query the dataset, or use POST /v2/beacon_sets' },
-  { methods: ['GET'], path: '/v2/datasets/:id/changelog', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
-  { methods: ['GET'], path: '/v2/datasets/:id/changelog/:version', name: 'The changelog of a dataset', instead: 'use GET /v2/datasets/:id/commits and GET /v2/datasets/:id/diff' },
   { methods: ['GET', 'POST'], path: '/v2/applications', name: 'Applications', instead: tokens },
   { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/applications/:id', name: 'Applications', instead: tokens },
   { methods: ['GET'], path: '/v2/applications/:id/secret', name: 'Applications', instead: tokens },

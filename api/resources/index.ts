@@ -38,6 +38,16 @@ import {
 import { commit } from './commits/commit.js';
 import { rollbackBody, rollbackCheck } from './commits/rollback-check.js';
 import { CommitsController } from './commits/commits.controller.js';
+import {
+  ChangelogController,
+  changelogOperations,
+  changelogSchemas,
+} from './datasets/changelog.controller.js';
+import {
+  DatasetBeaconController,
+  datasetBeaconOperations,
+  datasetBeaconSchemas,
+} from './datasets/dataset-beacon.controller.js';
 import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
@@ -64,6 +74,8 @@ import { importChange, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { migrationResource } from './migrations/migration.js';
 import { MigrationsController } from './migrations/migrations.controller.js';
+import { objectCopy, objectCopyOperations } from './object-copies/object-copy.js';
+import { ObjectCopiesController } from './object-copies/object-copies.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
 import {
@@ -108,6 +120,11 @@ import {
 } from './users/users.controller.js';
 import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
 import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
+import {
+  VaultSyncsController,
+  vaultSyncOperations,
+  vaultSyncSchemas,
+} from './vaults/vault-syncs.controller.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -136,12 +153,16 @@ export const resources: readonly ResourceEntry[] = [
   { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
+  { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
+  { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
   { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },
   { controller: DiskUseController, operations: [diskUseOperations], schemas: diskUseSchemas },
+  { controller: DatasetBeaconController, operations: [datasetBeaconOperations], schemas: datasetBeaconSchemas },
+  { controller: ChangelogController, operations: [changelogOperations], schemas: changelogSchemas },
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },

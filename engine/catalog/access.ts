@@ -12,6 +12,7 @@ import type { FieldRow } from './fields.js';
 import type { GroupRow } from './groups.js';
 import type { ImportRow } from './imports.js';
 import type { InvitationRow } from './invitations.js';
+import type { ObjectCopyRow } from './object-copies.js';
 import type { ObjectRow } from './object-row.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
@@ -41,6 +42,7 @@ export interface Kinds {
   readonly commit: CommitRow;
   readonly snapshot: ArchiveRow;
   readonly restore: ArchiveRow;
+  readonly copy: ObjectCopyRow;
   readonly task: TaskRow;
   readonly 'saved query': SavedQueryRow;
   readonly template: TemplateRow;
@@ -218,6 +220,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
+    if (row?.kind === 'copy') return ofOwner({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await inDataset(tables, objectId, row);
     if (found === undefined) return undefined;
@@ -227,6 +230,10 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
       isForAdministrators: taskClass === 'background',
       ...(kind === 'export' && { exportedBy: userId }),
     };
+  },
+  copy: async (tables, id) => {
+    const row = await tables.objectCopies.get(id);
+    return row && ofOwner({ ...row, isShared: false });
   },
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
   template: async (tables, id) => ofOwner(await tables.templates.get(id)),

@@ -26,6 +26,7 @@ import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
+import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
@@ -59,6 +60,7 @@ export interface Tables {
   readonly commits: CommitTable;
   readonly snapshots: ArchiveTable;
   readonly restores: ArchiveTable;
+  readonly objectCopies: ObjectCopyTable;
   readonly tasks: TaskTable;
   readonly idempotencyKeys: IdempotencyKeyTable;
   readonly savedQueries: SavedResourceTable<SavedQueryRow>;
@@ -175,6 +177,7 @@ function tablesOf(db: Database): Tables {
     commits: commitTable(db),
     snapshots: archiveTable(db, 'snapshot'),
     restores: archiveTable(db, 'restore'),
+    objectCopies: objectCopyTable(db),
     tasks: taskTable(db),
     idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),

@@ -1,3 +1,4 @@
+import { objectCopySchema } from './object-copies.js';
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
@@ -40,7 +41,8 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
-  { version: 14, name: 'sharing', statements: sharingSchema },
+  { version: 14, name: 'copies of objects', statements: objectCopySchema },
+  { version: 15, name: 'sharing', statements: sharingSchema },
 ];
 
 /**

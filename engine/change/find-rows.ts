@@ -123,7 +123,7 @@ function rowsByChunk(
 ): ReadonlyMap<string, readonly PlacedKey[]> {
   const found = new Map<string, PlacedKey[]>();
   for (const { idRuns = [] } of segments)
-    for (const { firstId } of idRuns) found.set(chunkOf(firstId), []);
+    for (const { firstId } of idRuns) found.set(placeOfFirst(firstId)[0], []);
   if (found.size === 0) return found;
   for (let key = 0; key < table.size; key++) {
     const [chunk, row] = placeOfRecord(table.text(key)) ?? [];
@@ -132,10 +132,10 @@ function rowsByChunk(
   return found;
 }
 
-function chunkOf(firstId: string): string {
-  const [chunk, row] = placeOfRecord(firstId) ?? [];
-  if (chunk === undefined || row !== 0) throw new Error(`${firstId} is no _id of a first record`);
-  return chunk;
+function placeOfFirst(firstId: string): readonly [chunk: string, row: number] {
+  const place = placeOfRecord(firstId);
+  if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
+  return place;
 }
 
 function placedRows(
@@ -149,8 +149,11 @@ function placedRows(
   const found: PlacedKey[] = [];
   let first = 0;
   for (const { firstId, rows } of runs) {
-    for (const [row, key] of placed.get(chunkOf(firstId))!)
-      if (row < rows && gone[first + row] === 0) found.push([first + row, key]);
+    const [chunk, firstRow] = placeOfFirst(firstId);
+    for (const [row, key] of placed.get(chunk)!) {
+      const own = first + row - firstRow;
+      if (row >= firstRow && row < firstRow + rows && gone[own] === 0) found.push([own, key]);
+    }
     first += rows;
   }
   found.sort(([a], [b]) => a - b);
@@ -196,9 +199,15 @@ function rowIdsOf(
 ): Float64Array {
   if (baseRowId !== undefined) return Float64Array.from(rows, (row) => baseRowId + row);
   if (rows.length === 0) return new Float64Array(0);
+  const stored = storedRowIds(file);
+  return Float64Array.from(rows, (row) => stored[row]!);
+}
+
+/** The row ids of all rows of a segment that stores them. */
+export function storedRowIds(file: SegmentFile): Float64Array {
   const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
   if (values?.kind !== 'numbers') throw file.damaged('has no row ids');
-  return Float64Array.from(rows, (row) => values.numbers[row]!);
+  return Float64Array.from(values.numbers);
 }
 
 /** The first row with a key. */

@@ -67,7 +67,11 @@ export async function replaceRows(order: ReplaceOrder): Promise<ReplacedRows> {
       const some = part(matches, first, first + maxRows);
       const data = replacements(records, order, some, present);
       replacing.push({
-        ...(await written([rowIdColumn, ...present], data, `${path}-${replacing.length}.parquet`)),
+        ...(await writeRows(
+          [rowIdColumn, ...present],
+          data,
+          `${path}-${replacing.length}.parquet`,
+        )),
         isAscending: true,
       });
     }
@@ -75,7 +79,7 @@ export async function replaceRows(order: ReplaceOrder): Promise<ReplacedRows> {
     const added =
       rest.length === 0
         ? null
-        : await written(present, additions(records, rest), `${path}-added.parquet`);
+        : await writeRows(present, additions(records, rest), `${path}-added.parquet`);
     return { replacing, added };
   } finally {
     file.close();
@@ -149,7 +153,8 @@ function replacedRows(
   }
 }
 
-function rowIdData(rowIds: Float64Array): Data {
+/** The column of these row ids. */
+export function rowIdData(rowIds: Float64Array): Data {
   const data = BigInt64Array.from(rowIds, BigInt);
   return makeData({ type: new Int64(), length: rowIds.length, nullCount: 0, data });
 }
@@ -176,7 +181,8 @@ function others(some: Int32Array, count: number): Int32Array {
   return Int32Array.from(rows);
 }
 
-async function written(
+/** Writes records as a segment and makes it durable; `children` are the reserved columns and `columns`. */
+export async function writeRows(
   columns: Columns,
   children: readonly Data[],
   path: string,

@@ -55,6 +55,12 @@ export function placeOfRecord(id: string): readonly [chunk: string, row: number]
   return [id.slice(0, first), parseInt(id.slice(first), 36)];
 }
 
+/** The `_id` of the record that is `rows` rows behind another one in its chunk. */
+export function idAfter(id: string, rows: number): string {
+  const [chunk, row] = placeOfRecord(id)!;
+  return chunk + base36(row + rows, rowDigits);
+}
+
 /** A string column and its buffers. */
 interface OwnColumn {
   readonly data: Data;

@@ -12,12 +12,18 @@ export const encodingId = {
   rleDictionary: 8,
 } as const;
 
+/** The values of a page: `value` to `valueEnd`, without the latter. */
+export interface PageValues {
+  readonly value: number;
+  readonly valueEnd: number;
+}
+
 /** Writes the values of one column chunk in one encoding. Call `release` after use. */
 export interface Encoder {
   /** One of `encodingId`. */
   readonly encoding: number;
-  /** The extremes of the values `from` to `to`. */
-  range(from: number, to: number): Range;
+  /** The extremes of the values of each page. */
+  readonly ranges: readonly Range[];
   /** Writes the values `from` to `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;
   /** Number of dictionary entries; 0 without a dictionary. */
@@ -33,14 +39,14 @@ export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, rele
 /** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
   dictionary: DictionaryEncoding,
-  range: Encoder['range'],
+  ranges: readonly Range[],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
   const { entries, indices } = dictionary;
   const width = Math.max(1, bitWidth(entries - 1)); // some readers reject a width of 0
   return {
     encoding: encodingId.rleDictionary,
-    range,
+    ranges,
     entries,
     writeDictionary,
     write(sink, from, to) {

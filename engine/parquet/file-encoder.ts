@@ -1,5 +1,5 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import { writeChunk, type ChunkMeta, type ChunkOutput } from './write-chunk.js';
+import { writeChunk, type ChunkMeta, type ChunkOutput, type RowPages } from './write-chunk.js';
 import { writeIndexes } from './page-index.js';
 import { magic, writeFooter, type RowGroupMeta } from './write-footer.js';
 import {
@@ -106,7 +106,7 @@ export class ParquetEncoder {
   readonly #listOf = new Map<SchemaNode, ListCount>();
   readonly #groups: RowGroupMeta[] = [];
   readonly #createdBy: string;
-  #rowsPerPage = 0;
+  #rowPages: RowPages = { rows: 0, rowsPerPage: 0 };
 
   /** `createdBy` names the application in the footer. */
   constructor(columns: readonly ParquetColumn[], createdBy: string) {
@@ -191,7 +191,8 @@ export class ParquetEncoder {
     rows: number,
   ): Generator<ChunkMeta> {
     const columns = batch.data.children;
-    this.#rowsPerPage = rowsPerPage(columns, this.#schema.leaves.length, row, row + rows);
+    const { leaves } = this.#schema;
+    this.#rowPages = { rows, rowsPerPage: rowsPerPage(columns, leaves.length, row, row + rows) };
     for (const [i, node] of this.#schema.nodes.entries())
       yield* this.#column(output, node, columns[i]!, rowFrame(row, row + rows));
   }
@@ -229,7 +230,7 @@ export class ParquetEncoder {
     if (leaf.maxDefinition === frame.depth) clamp(levels.definition, leaf.maxDefinition);
     const values = leafValues(leaf, data, levels);
     try {
-      const chunk = writeChunk(output, leaf, levels, values, this.#rowsPerPage);
+      const chunk = writeChunk(output, leaf, levels, values, this.#rowPages);
       add(this.leaves[index]!, chunk);
       return chunk;
     } finally {

@@ -1,40 +1,48 @@
 import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
 import { buildDictionary, type Near } from './dictionary.js';
-import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
+import {
+  dictionaryEncoder,
+  encodingId,
+  plainEncoderMembers,
+  type Encoder,
+  type PageValues,
+} from './encoding.js';
 import { bitWidth } from './hybrid.js';
 import { plainInt32s, plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
-import { rangeOf, type Extremes } from './statistics.js';
+import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';
 import type { Int32s, Int64s } from './values.js';
 
 /**
  * The encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (positions), else a dictionary if that is
  * smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
  */
-export function numberEncoder(leaf: ParquetLeaf, values: Int32s | Int64s): Encoder {
-  const range: PageRange = (from, to) => rangeOf(leaf, values, from, to);
+export function numberEncoder(
+  leaf: ParquetLeaf,
+  values: Int32s | Int64s,
+  pages: readonly PageValues[],
+): Encoder {
+  const ranges = pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
-  const near = isWhole ? nearOf(values, range(0, values.count).extremes) : undefined;
+  const near = isWhole ? nearOf(values, ranges.reduce(joinedRange, noValues).extremes) : undefined;
   if (near !== undefined && increases(near.distances, values.count))
-    return deltaEncoder(near, range);
+    return deltaEncoder(near, ranges);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
     if (near !== undefined) release(near.distances);
     const { firsts, entries } = dictionary;
-    return dictionaryEncoder(dictionary, range, (sink) =>
+    return dictionaryEncoder(dictionary, ranges, (sink) =>
       values.kind === 'int32s'
         ? plainInt32sAt(sink, values.int32s, firsts, entries)
         : plainInt64sAt(sink, values.halves, firsts, entries),
     );
   }
   if (near !== undefined && bitWidth(near.span) < maxDeltaBits[values.kind])
-    return deltaEncoder(near, range);
+    return deltaEncoder(near, ranges);
   if (near !== undefined) release(near.distances);
-  return plainEncoder(values, range);
+  return plainEncoder(values, ranges);
 }
-
-type PageRange = Encoder['range'];
 
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
@@ -75,22 +83,22 @@ function increases(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: Near, range: PageRange): Encoder {
+function deltaEncoder(near: Near, ranges: readonly Range[]): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,
     encoding: encodingId.deltaBinaryPacked,
-    range,
+    ranges,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
     release: () => release(distances),
   };
 }
 
-function plainEncoder(values: Int32s | Int64s, range: PageRange): Encoder {
+function plainEncoder(values: Int32s | Int64s, ranges: readonly Range[]): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.plain,
-    range,
+    ranges,
     write(sink, from, to) {
       if (values.kind === 'int32s') plainInt32s(sink, values.int32s, from, to);
       else plainInt32s(sink, values.halves, 2 * from, 2 * to);

@@ -164,10 +164,12 @@ export function dictionaryRanges(
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;
-    for (let i = from; i < to; i++) {
+    let left = entries;
+    for (let i = from; i < to && left > 0; i++) {
       const entry = indices[i]!;
       if (seen[entry] === call) continue;
       seen[entry] = call;
+      left--;
       const at = firsts[entry]!;
       if (compareStrings(view, offsets, at, max) > 0) max = at;
       else if (compareStrings(view, offsets, at, min) < 0) min = at;

@@ -1,6 +1,12 @@
 import { sharedPrefix, writeDeltaStrings } from './delta.js';
 import { buildDictionary } from './dictionary.js';
-import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
+import {
+  dictionaryEncoder,
+  encodingId,
+  plainEncoderMembers,
+  type Encoder,
+  type PageValues,
+} from './encoding.js';
 import { plainStrings, plainStringsAt } from './plain.js';
 import { dictionaryRanges, stringRange, type Range } from './statistics.js';
 import type { Strings } from './values.js';
@@ -9,30 +15,34 @@ import type { Strings } from './values.js';
  * The encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (ids that count up), else a dictionary if
  * that is smaller, else PLAIN.
  */
-export function stringEncoder(strings: Strings): Encoder {
-  const range = (from: number, to: number): Range => stringRange(strings, from, to);
+export function stringEncoder(strings: Strings, pages: readonly PageValues[]): Encoder {
+  const rangesBy = (range: StringRange): Range[] =>
+    pages.map(({ value, valueEnd }) => range(value, valueEnd));
+  const compared: StringRange = (from, to) => stringRange(strings, from, to);
   if (sharePrefixes(strings)) {
     return {
       ...plainEncoderMembers,
       encoding: encodingId.deltaByteArray,
-      range,
+      ranges: rangesBy(compared),
       write: (sink, from, to) => writeDeltaStrings(sink, strings, from, to),
     };
   }
   const dictionary = buildDictionary(strings, undefined);
   if (dictionary !== undefined) {
     const { firsts, entries } = dictionary;
-    return dictionaryEncoder(dictionary, dictionaryRanges(strings, dictionary), (sink) =>
+    return dictionaryEncoder(dictionary, rangesBy(dictionaryRanges(strings, dictionary)), (sink) =>
       plainStringsAt(sink, strings, firsts, entries),
     );
   }
   return {
     ...plainEncoderMembers,
     encoding: encodingId.plain,
-    range,
+    ranges: rangesBy(compared),
     write: (sink, from, to) => plainStrings(sink, strings, from, to),
   };
 }
+
+type StringRange = (from: number, to: number) => Range;
 
 const sampleBlocks = 16;
 const sampleBlockValues = 64;

@@ -1,6 +1,6 @@
 import { bloomFilter } from './bloom-filter.js';
 import { pageBounds } from './bounds.js';
-import { encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
+import { encodingId, plainEncoderMembers, type Encoder, type PageValues } from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
@@ -68,34 +68,47 @@ export interface ChunkOutput {
   offset: number;
 }
 
+/** The rows of a row group, and how many of them are in each page of its chunks. */
+export interface RowPages {
+  readonly rows: number;
+  readonly rowsPerPage: number;
+}
+
 /** Appends the dictionary page and the data pages of one column chunk to `output.file`. */
 export function writeChunk(
   output: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
-  rowsPerPage: number,
+  rowPages: RowPages,
 ): ChunkMeta {
-  const encoder = chooseEncoder(leaf, values);
+  const cuts = cutPages(leaf, levels, values.count, rowPages);
+  const encoder = chooseEncoder(leaf, values, cuts);
   try {
-    return writePages(output, leaf, levels, values, rowsPerPage, encoder);
+    return writePages(output, leaf, levels, values, cuts, rowPages.rowsPerPage, encoder);
   } finally {
     encoder.release();
   }
 }
 
 /** Chooses the encoding from the values. */
-function chooseEncoder(leaf: ParquetLeaf, values: Values): Encoder {
-  if (values.kind === 'booleans') return booleanEncoder(leaf, values);
-  return values.kind === 'strings' ? stringEncoder(values) : numberEncoder(leaf, values);
+function chooseEncoder(leaf: ParquetLeaf, values: Values, pages: readonly PageValues[]): Encoder {
+  if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
+  return values.kind === 'strings'
+    ? stringEncoder(values, pages)
+    : numberEncoder(leaf, values, pages);
 }
 
 /** RLE (Encodings.md, allowed for booleans): a column that is always true takes a few bytes. */
-function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
+function booleanEncoder(
+  leaf: ParquetLeaf,
+  values: Booleans,
+  pages: readonly PageValues[],
+): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.rle,
-    range: (from, to) => rangeOf(leaf, values, from, to),
+    ranges: pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd)),
     write(sink, from, to) {
       const start = sink.startLength();
       writeRleBitPacked(sink, values.booleans, from, to, 1);
@@ -109,11 +122,11 @@ function writePages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
+  cuts: readonly PageCut[],
   rowsPerPage: number,
   encoder: Encoder,
 ): ChunkMeta {
   const begin = file.end;
-  const cuts = cutPages(leaf, levels, values.count, rowsPerPage);
   dictionary.end = 0;
   encoder.writeDictionary(dictionary);
   // Compression is tried on a page of the middle, because the first one is often not typical.
@@ -135,7 +148,7 @@ function writePages(
       const plain = pageBody(page, leaf, levels, encoder, cut);
       body = tried === undefined ? uncompressed(plain) : compressed(plain);
     }
-    const pageRange = encoder.range(cut.value, cut.valueEnd);
+    const pageRange = encoder.ranges[i]!;
     range = joinedRange(range, pageRange);
     const slots = cut.end - cut.slot;
     plainBytes += writeDataPage(file, body, slots, encoder);
@@ -193,11 +206,9 @@ function bytesOf({ offsets, count }: Strings): number {
 }
 
 /** A data page: slots `slot` to `end`, which hold the values `value` to `valueEnd`. */
-interface PageCut {
+interface PageCut extends PageValues {
   readonly slot: number;
   readonly end: number;
-  readonly value: number;
-  readonly valueEnd: number;
 }
 
 /** The pages of a leaf. All leaves of a row group are cut at the same rows, so that page i of each holds the same records. */
@@ -205,9 +216,11 @@ function cutPages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: number,
-  rowsPerPage: number,
+  { rows, rowsPerPage }: RowPages,
 ): readonly PageCut[] {
   const { slots, repetition } = levels;
+  if (rows <= rowsPerPage && slots > 0)
+    return [{ slot: 0, end: slots, value: 0, valueEnd: values }];
   const pages: PageCut[] = [];
   let value = 0;
   for (let slot = 0; slot < slots;) {

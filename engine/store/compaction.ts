@@ -2,11 +2,12 @@ import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
 import { segmentFormat } from './segment.js';
-import type { Segment } from './store.js';
+import { liveRows, type Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the largest
- * merged segment; segments of at least half that size are never merged. Only neighbours are merged, so that records keep their order.
+ * merged segment; segments of at least half that size are never merged. Only neighbours are merged, so that records keep their order;
+ * segments without records are passed over.
  */
 
 /** Limits of a merged segment, besides one row group: what a pool thread can hold decoded in memory. */
@@ -65,6 +66,7 @@ function outdated(segments: readonly Segment[]): readonly Segment[] | undefined 
 function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Segment[] | undefined {
   let run: Weighed[] = [];
   for (const segment of segments) {
+    if (liveRows(segment) === 0) continue;
     const weight = weightOf(segment);
     if (weight < smallWeight) {
       run.push({ segment, weight });
@@ -81,6 +83,18 @@ function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Seg
 interface Weighed {
   readonly segment: Segment;
   readonly weight: number;
+}
+
+/** Whether a segment may be merged with others. */
+export function isSmall(segment: Segment): boolean {
+  return weightOf(segment) < smallWeight;
+}
+
+/** The number of rows of these segments that one segment should have. */
+export function rowsPerSegment(segments: readonly Segment[]): number {
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const weight = segments.reduce((sum, segment) => sum + weightOf(segment), 0);
+  return Math.max(1, Math.min(rowGroupRows, Math.floor(rows / weight)));
 }
 
 function weightOf({ rows, bytes, columns }: Segment): number {

@@ -4,7 +4,7 @@ import type { LogEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import { storesRowIds } from './row-ids.js';
 import { refuseChangedColumns, sameColumns } from './snapshot.js';
-import type { DatasetChange, Rewrite } from './store.js';
+import { liveRows, type DatasetChange, type Rewrite } from './store.js';
 
 /** The entry that a change or a rewrite adds to the log; `moves` has the segments under their names in the dataset's folder. */
 export function entryOf(
@@ -34,6 +34,7 @@ export function entryOf(
       .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
+    ...(isRewrite && { origins: change.origins }),
     info: change.info,
     time,
   };
@@ -66,5 +67,13 @@ export function refuseConflict(
   for (const { path, deletion } of change.replace) {
     if (state.live.get(path)!.deletion?.encoded !== deletion?.encoded)
       throw new AppError('conflict', `rows of the segment ${path} were deleted or restored meanwhile`); // prettier-ignore
+  }
+  // A rollback may have restored rows of a segment that had no records when the merge passed it over.
+  const places = new Set(change.replace.map(({ path }) => path));
+  let left = places.size;
+  for (const [path, segment] of state.live) {
+    if (places.has(path)) left--;
+    else if (left > 0 && left < places.size && liveRows(segment) > 0)
+      throw new AppError('conflict', `rows of the segment ${path} were restored meanwhile`);
   }
 }

@@ -41,6 +41,8 @@ export interface LogEntry {
   readonly beginsDeletions: boolean;
   /** Whether the added segments replace the removed ones in place, with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
+  /** As in `Rewrite`. */
+  readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
 }
@@ -161,7 +163,13 @@ function encodeEntry(
     operation: operationOf(entry),
     operationParameters: {},
     engineInfo: 'strandlake',
-    strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
+    strandlake: {
+      version,
+      lines: actions.length,
+      checksum: sha256(body),
+      info: entry.info,
+      ...(entry.origins && { origins: entry.origins }),
+    },
   };
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
 }
@@ -180,7 +188,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
   const body = text.slice(0, lastLine);
   const lines = body.split('\n').slice(0, -1);
-  const { info, time } = checkedInfo(text.slice(lastLine), version, body, lines.length);
+  const { info, origins, time } = checkedInfo(text.slice(lastLine), version, body, lines.length);
   const actions = lines.map(actionOf);
   const metaData = actions.filter(([kind]) => kind === 'metaData');
   const protocols = actions.filter(([kind]) => kind === 'protocol');
@@ -214,6 +222,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     update,
     beginsDeletions: begun.includes(true),
     isRewrite: isRewrite(actions),
+    origins,
     info,
     time,
   };
@@ -233,7 +242,7 @@ function checkedInfo(
   version: number,
   body: string,
   lines: number,
-): { info: Record<string, unknown>; time: number } {
+): Pick<LogEntry, 'info' | 'origins' | 'time'> {
   const [kind, commitInfo] = actionOf(line);
   if (kind !== 'commitInfo') throw new Error(`is torn: it ends with ${kind}, not with commitInfo`);
   const own = commitInfo['strandlake'] as Record<string, unknown> | undefined;
@@ -242,7 +251,11 @@ function checkedInfo(
   if (own['lines'] !== lines || own['checksum'] !== sha256(body)) {
     throw new Error('does not match its checksum');
   }
-  return { info: own['info'] as Record<string, unknown>, time: Number(commitInfo['timestamp']) };
+  return {
+    info: own['info'] as Record<string, unknown>,
+    origins: own['origins'] as readonly string[] | undefined,
+    time: Number(commitInfo['timestamp']),
+  };
 }
 
 const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];

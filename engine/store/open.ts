@@ -16,7 +16,7 @@ import {
   syncFolder,
 } from '../core/files.js';
 import { Checkpoints } from './checkpoints.js';
-import { planMerge } from './compaction.js';
+import { isSmall, planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
 import { FolderRemovals } from './folder-removals.js';
 import { Integrity } from './integrity.js';
@@ -24,6 +24,8 @@ import { linkSegments, movesOf } from './link-segments.js';
 import { entryOf, refuseConflict } from './log-change.js';
 import { appendEntry, damagedLogEntry, readEntry } from './log.js';
 import { rollbackOf } from './rollback.js';
+import { areInterleaved } from './row-ids.js';
+import { planSort } from './sort-plan.js';
 import { nothing } from './log-state.js';
 import { applied, replay, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
@@ -122,9 +124,12 @@ class FileStore implements Store {
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const dropBefore = this.#now() - this.#keepVersionsMs;
-    const next = planMerge(segments, isQuiet, dropBefore);
-    const dropsDeleted = next?.every(({ deletedAt = 0 }) => deletedAt < dropBefore) === true;
-    return next && { segments: next, columns, dropsDeleted };
+    const sorted = planSort(segments, isQuiet, isSmall);
+    const next = sorted ?? planMerge(segments, isQuiet, dropBefore);
+    if (next === undefined) return undefined;
+    const dropsDeleted = next.every(({ deletedAt = 0 }) => deletedAt < dropBefore);
+    const isSorted = sorted !== undefined || areInterleaved(next);
+    return { segments: next, columns, dropsDeleted, isSorted };
   }
 
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot> {

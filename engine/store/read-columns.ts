@@ -76,9 +76,7 @@ export async function addParts(
       const found = leafParts(schema, source, Number(rows) - here, read).map((part, leaf) => {
         if (storesRowIds(segment) || !isRowId(schema, leaf)) return part;
         const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
-        const reduced = withoutRows(ids, 1, deleted, first);
-        dropped.set(rowIdKey, [(dropped.get(rowIdKey)?.[0] ?? 0) - reduced.values, 0]);
-        return reduced.part;
+        return withoutRows(ids, 1, deleted, first).part;
       });
       for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
       first = end;
@@ -94,11 +92,6 @@ const rowIdKey = JSON.stringify([rowIdColumn.physical]);
 
 function isRowId({ leaves }: ParquetSchema, leaf: number): boolean {
   return JSON.stringify(leaves[leaf]!.path) === rowIdKey;
-}
-
-/** The counts of the row ids of a segment that does not store them. */
-export function countOfRowIds({ rows }: Segment): FooterCounts {
-  return { rows: 0, leaves: new Map([[rowIdKey, [rows, 0]]]) };
 }
 
 /** The bytes of a segment; throws `damaged` if they do not match its checksum. */
@@ -133,6 +126,39 @@ export function countOf(footer: Footer): FooterCounts {
     ]);
   }
   return { rows: Number(footer.num_rows), leaves };
+}
+
+/**
+ * How the rows, the values and the bytes of strings of some files differ from those of others together; undefined if they are the same. Row
+ * ids are not compared, because not every segment stores them.
+ */
+export function differenceOfCounts(
+  before: readonly FooterCounts[],
+  after: readonly FooterCounts[],
+): string | undefined {
+  const [expected, found] = [before, after].map(totals) as [FooterCounts, FooterCounts];
+  if (expected.rows !== found.rows) return `${found.rows} records of ${expected.rows}`;
+  for (const key of new Set([...expected.leaves.keys(), ...found.leaves.keys()])) {
+    const [values, bytes] = expected.leaves.get(key) ?? [0, 0];
+    const [foundValues, foundBytes] = found.leaves.get(key) ?? [0, 0];
+    if (values !== foundValues) return `${foundValues} of ${values} values in the column ${key}`;
+    if (bytes !== foundBytes) return `${foundBytes} of ${bytes} bytes of text in the column ${key}`;
+  }
+  return undefined;
+}
+
+function totals(counts: readonly FooterCounts[]): FooterCounts {
+  const leaves = new Map<string, [number, number]>();
+  let rows = 0;
+  for (const one of counts) {
+    rows += one.rows;
+    for (const [key, [values, bytes]] of one.leaves) {
+      if (key === rowIdKey) continue;
+      const [ownValues, ownBytes] = leaves.get(key) ?? [0, 0];
+      leaves.set(key, [ownValues + values, ownBytes + bytes]);
+    }
+  }
+  return { rows, leaves };
 }
 
 function damagedLogEntry(segment: Segment, what: string, cause?: unknown): AppError {

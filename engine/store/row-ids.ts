@@ -22,14 +22,14 @@ export function storesRowIds({ columns }: Pick<Segment, 'columns'>): boolean {
 }
 
 /** A segment with its least and its greatest row id. */
-interface RowIdRange {
+export interface RowIdRange {
   readonly segment: Segment;
   readonly first: number;
   readonly last: number;
 }
 
 /** The ranges of row ids; those of a segment that says nothing follow those of the segments before it. */
-function* rangesOf(segments: Iterable<Segment>): Generator<RowIdRange> {
+export function* rowIdRanges(segments: Iterable<Segment>): Generator<RowIdRange> {
   let next = 0;
   for (const segment of segments) {
     const range = rangeOf(segment, next);
@@ -51,14 +51,14 @@ function rangeOf(segment: Segment, next: number): RowIdRange {
 /** The row id that follows all those of the segments. */
 export function nextRowId(segments: Iterable<Segment>): number {
   let next = 0;
-  for (const { last } of rangesOf(segments)) next = Math.max(next, last + 1);
+  for (const { last } of rowIdRanges(segments)) next = Math.max(next, last + 1);
   return next;
 }
 
 /** Whether the order of the records differs from that of the segments and their rows (`Snapshot.isInterleaved`). */
 export function areInterleaved(segments: readonly Segment[]): boolean {
   let before = -1;
-  for (const { segment, first, last } of rangesOf(segments)) {
+  for (const { segment, first, last } of rowIdRanges(segments)) {
     if (liveRows(segment) === 0) continue;
     if (first <= before || !isAscending(segment)) return true;
     before = last;
@@ -66,7 +66,8 @@ export function areInterleaved(segments: readonly Segment[]): boolean {
   return false;
 }
 
-function isAscending(segment: Segment): boolean {
+/** Whether the row ids of a segment ascend. */
+export function isAscending(segment: Segment): boolean {
   return !storesRowIds(segment) || segment.isAscending === true;
 }
 
@@ -75,7 +76,7 @@ export function mergedRowIds(
   segments: readonly Segment[],
   dropsDeleted: boolean,
 ): { readonly isStored: boolean } & Pick<Segment, 'baseRowId' | 'isAscending'> {
-  const ranges = [...rangesOf(segments)];
+  const ranges = [...rowIdRanges(segments)];
   const isConsecutive = ranges.every(
     ({ segment, first }, i) =>
       !storesRowIds(segment) &&
@@ -90,7 +91,7 @@ export function mergedRowIds(
 }
 
 /** More runs of `_id`s than these are not kept: each takes 25 bytes in the log. */
-const maxRuns = 64;
+export const maxIdRuns = 64;
 
 /** The runs of `_id`s of several segments that are stored one after the other as one segment; undefined if they are not known. */
 export function mergedIdRuns(
@@ -100,7 +101,7 @@ export function mergedIdRuns(
   if (segments.some(({ idRuns, deletion }) => !idRuns || (dropsDeleted && deletion)))
     return undefined;
   const runs = segments.flatMap(({ idRuns }) => idRuns!);
-  return runs.length > maxRuns ? undefined : runs;
+  return runs.length > maxIdRuns ? undefined : runs;
 }
 
 /** The column of the row ids `first` and following, of a segment that does not store them. */

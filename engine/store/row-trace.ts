@@ -1,6 +1,7 @@
 import { common, merged, without } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
+import { decodedOrigins, type Origins } from './origins.js';
 import type { Segment, TracedRows } from './store.js';
 
 /** The rows that an entry of the log deletes (`deleted`) and those that it restores, by path of their segment. */
@@ -69,6 +70,10 @@ export class RowTrace {
       for (const { path } of entry.remove) this.rows.delete(path);
       return;
     }
+    if (entry.origins !== undefined) {
+      this.#followSorted(entry, live);
+      return;
+    }
     const [target] = entry.add;
     const moved: Int32Array[] = [];
     for (const { source, gone, first } of partsOf(entry, live)) {
@@ -86,6 +91,10 @@ export class RowTrace {
 
   /** Follows the rows back to the version before an entry; `live` holds the segments of that version. */
   followBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+    if (entry.origins !== undefined) {
+      this.#followSortedBack(entry, live);
+      return;
+    }
     const [target] = entry.add;
     const own = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
     for (const { path } of entry.add) this.rows.delete(path);
@@ -95,6 +104,40 @@ export class RowTrace {
       const found = own === 'all' ? allRows(left) : within(own, first, first + left);
       if (found.length > 0) this.#set(source, unranked(found, gone));
     }
+  }
+
+  /** Follows the rows through a merge that has sorted the rows of its sources. */
+  #followSorted(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+    let count = 0;
+    const wanted = entry.remove.map(({ path }) => {
+      const own = this.rows.get(path);
+      if (own === undefined) return undefined;
+      this.rows.delete(path);
+      const source = live.get(path)!;
+      count += own === 'all' ? source.rows : own.length;
+      return flags(own, source);
+    });
+    if (count === 0) return;
+    for (const [target, { sources, rows }] of originsOf(entry)) {
+      const found: number[] = [];
+      for (let row = 0; row < rows.length; row++)
+        if (wanted[sources[row]!]?.[rows[row]!] === 1) found.push(row);
+      count -= found.length;
+      if (found.length > 0) this.#set(target, Int32Array.from(found));
+    }
+    this.dropped += count;
+  }
+
+  #followSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+    const found: number[][] = entry.remove.map(() => []);
+    for (const [target, { sources, rows }] of originsOf(entry)) {
+      const own = this.rows.get(target.path);
+      if (own === undefined) continue;
+      this.rows.delete(target.path);
+      for (const row of numbersOf(own, target)) found[sources[row]!]!.push(rows[row]!);
+    }
+    for (const [i, { path }] of entry.remove.entries())
+      if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
   }
 
   #set(segment: Segment, rows: Int32Array): void {
@@ -122,6 +165,20 @@ function partsOf(
     next += source.rows - gone.length;
     return { source, gone, first };
   });
+}
+
+/** The segments that a merge has sorted rows into, and where these come from. */
+function* originsOf({ add, origins }: LogEntry): Generator<readonly [Segment, Origins]> {
+  for (const [i, target] of add.entries())
+    yield [target, decodedOrigins(origins![i]!, target.rows)];
+}
+
+/** One byte for each row of a segment: 1 for those of the set. */
+function flags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
+  const found = new Uint8Array(count);
+  if (rows === 'all') return found.fill(1);
+  for (const row of rows) found[row] = 1;
+  return found;
 }
 
 /** The numbers of rows. */

@@ -164,7 +164,7 @@ function dated(segment: Segment, time: number): Segment {
 
 /**
  * Removes the segments after those that a rewrite replaces, and returns them, to be appended after the replacement. The replaced segments
- * must be neighbours, and the number of records must stay the same.
+ * must be neighbours, but for segments without records between them, and the number of records must stay the same.
  */
 function removeFollowing(
   datasetId: number,
@@ -173,18 +173,21 @@ function removeFollowing(
 ): readonly Segment[] {
   const all = [...state.live.values()];
   const first = all.findIndex(({ path }) => path === remove[0]?.path);
-  const end = first + remove.length;
-  const gone = all.slice(Math.max(0, first), end);
-  const differs = gone.some(({ path }, i) => path !== remove[i]!.path);
-  if (first < 0 || gone.length < remove.length || differs) {
-    throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
+  const gone: Segment[] = [];
+  const behind: Segment[] = [];
+  for (const segment of all.slice(Math.max(0, first))) {
+    if (segment.path === remove[gone.length]?.path) gone.push(segment);
+    else behind.push(segment);
+    const isBetween = gone.length > 0 && gone.length < remove.length && behind.length > 0;
+    if (isBetween && liveRows(behind.at(-1)!) > 0) break;
   }
+  if (first < 0 || gone.length < remove.length)
+    throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
   const before = recordsIn(gone);
   const after = recordsIn(add);
   if (before !== after) {
     throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
   }
-  const behind = all.slice(end);
   for (const { path } of behind) state.live.delete(path);
   return behind;
 }

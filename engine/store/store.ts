@@ -42,7 +42,7 @@ export interface Segment {
 
 /** Rows of which each `_id` follows that of the row before (engine/ingest/record-ids.ts). */
 export interface IdRun {
-  /** The `_id` of the first one, whose own part is that of row 0. */
+  /** The `_id` of the first one. */
   readonly firstId: string;
   readonly rows: number;
 }
@@ -94,15 +94,19 @@ export interface DatasetChange {
 
 /** Moves records to other files; the result of no query changes. */
 export interface Rewrite {
-  /** Neighbouring segments, in order, as they were read. */
+  /** Segments, in order, as they were read, with none between them that has records. */
   readonly replace: readonly Pick<Segment, 'path' | 'deletion'>[];
   /** Their replacement: the same records in the same order. */
   readonly add: readonly Segment[];
+  /** For each added segment where its rows come from (origins.ts); absent if the rows of the replaced ones follow each other. */
+  readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** Neighbouring segments to be merged, and the columns of the dataset. */
+/** Segments to be merged, with none between them that has records, and the columns of the dataset. */
 export interface Mergeable {
+  /** Whether their rows are sorted by row id, and deleted ones put into segments of their own. */
+  readonly isSorted: boolean;
   /** Whether their deleted rows are left out; otherwise the merged segment has them all, deleted as before. */
   readonly dropsDeleted: boolean;
   readonly segments: readonly Segment[];
@@ -233,7 +237,7 @@ export interface Store {
    * after it, `damaged` if the last log entry has disappeared.
    */
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
-  /** The next segments that `planMerge` (compaction.ts) wants merged; undefined if there are none. */
+  /** The next segments to be sorted (sort-plan.ts), or merged (compaction.ts); undefined if there are none. */
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
    * Replaces segments by others, atomically like a commit. It can be applied after any other change, and throws `conflict` only if a
@@ -248,8 +252,8 @@ export interface Store {
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
   /**
-   * The version itself, unless a vacuum has removed its files: then the last version with the same records, because merges alone have followed.
-   * Whether that one can be read, `snapshot` tells.
+   * The last version with the same records as this one, which merges alone have followed: a vacuum removes its files later, and it is read faster.
+   * Whether it can be read, `snapshot` tells.
    */
   readableVersion(datasetId: number, version: number): Promise<number>;
   /** Whether files of earlier versions have been superfluous for so long that a vacuum is due. */

@@ -1,9 +1,10 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, fileSize, list } from '../core/files.js';
+import { RecentMap } from '../core/recent-map.js';
 import { schemaFilePath } from './schema-file.js';
+import { readEntry } from './log.js';
 import type { LogState } from './log-state.js';
-import { entriesBetween } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
 import { unreadableVersion, type VacuumStep } from './vacuum-entry.js';
@@ -30,6 +31,8 @@ export class Vacuums {
   readonly #options: VacuumOptions;
   /** By dataset and version: when it was last handed out. */
   readonly #pins = new Map<number, Map<number, number>>();
+  /** By `<dataset> <version>`: the last version known to have the same records, and whether others have followed. */
+  readonly #alike = new RecentMap<string, { last: number; hasEnded: boolean }>(10_000);
   /** By dataset: the segments that a vacuum is about to name in the log. */
   readonly #doomed = new Map<number, ReadonlySet<string>>();
 
@@ -63,18 +66,23 @@ export class Vacuums {
     );
   }
 
-  /** Finds a version to read instead of one, as `Store.readableVersion` says. */
+  /** Finds the version to read instead of one, as `Store.readableVersion` says. */
   async readable(datasetId: number, version: number): Promise<number> {
     const { snapshots, folder } = this.#options;
     const { state } = await snapshots.current(datasetId);
     if (version < 0 || version >= state.version) return version;
-    if (!this.#isGone(await snapshots.version(datasetId, version))) return version;
-    let last = version;
-    for await (const { entry } of entriesBetween(folder, datasetId, version, state.version)) {
+    const key = `${datasetId} ${version}`;
+    let { last, hasEnded } = this.#alike.get(key) ?? { last: version, hasEnded: false };
+    if (hasEnded) return last;
+    let { columns } = await snapshots.version(datasetId, last);
+    while (!hasEnded && last < state.version) {
+      const entry = await readEntry(folder, datasetId, last + 1, columns);
       const { isRewrite, add, remove, update } = entry;
-      if (!isRewrite && add.length + remove.length + update.length > 0) break;
-      last = entry.version;
+      hasEnded = !isRewrite && add.length + remove.length + update.length > 0;
+      if (!hasEnded) last = entry.version;
+      columns = entry.columns ?? columns;
     }
+    this.#alike.set(key, { last, hasEnded }, 1);
     return last;
   }
 

@@ -4,6 +4,12 @@ import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
 import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-rows.js';
+import type {
+  RowIdSpan,
+  SortedSegment,
+  SortOrder,
+  SpanOrder,
+} from '../../engine/change/sort-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
@@ -35,6 +41,8 @@ export interface ThreadJobs {
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
   readonly part: { readonly job: PartJob; readonly result: unknown };
+  readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
+  readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
   readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };

@@ -6,6 +6,14 @@ import {
   type ReplacedRows,
   type ReplaceOrder,
 } from '../../engine/change/replace-rows.js';
+import {
+  sortRows,
+  spansOf,
+  type RowIdSpan,
+  type SortedSegment,
+  type SortOrder,
+  type SpanOrder,
+} from '../../engine/change/sort-rows.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
@@ -35,6 +43,16 @@ export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChun
 /** Small segments become one. */
 export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
+}
+
+/** The row ids of some segments are divided into those of the segments that their rows are sorted into. */
+export async function spans(order: SpanOrder): Promise<Outcome<readonly RowIdSpan[]>> {
+  return outcomeOf(async () => spansOf(order));
+}
+
+/** Rows of several segments become one segment, in the order of their row ids. */
+export async function sort(order: SortOrder): Promise<Outcome<SortedSegment>> {
+  return outcomeOf(() => sortRows(order));
 }
 
 /** Some records of an export become a part of its file. */

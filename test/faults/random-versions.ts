@@ -48,6 +48,8 @@ export interface Happened {
   blocked: number;
   refused: number;
   merges: number;
+  /** Merges that sorted rows. */
+  sorts: number;
 }
 
 /** A clock of the store that runs ahead, so that versions leave the window, and what has come of it. */
@@ -72,6 +74,7 @@ export function newCounts(): Happened {
     blocked: 0,
     refused: 0,
     merges: 0,
+    sorts: 0,
   };
 }
 
@@ -109,8 +112,10 @@ export async function randomVersions(
   await history.compareFiles(`STRANDLAKE_SEED=${seed}`);
   await history.deleteEntry();
   for await (const { info } of lab.server.store.history(datasetId, 0))
-    if (info['compaction'] !== undefined) happened.merges++;
-    else if (clock !== undefined && info['vacuum'] !== undefined) clock.vacuums++;
+    if (info['compaction'] !== undefined) {
+      happened.merges++;
+      if ((info['compaction'] as { isSorted: boolean }).isSorted) happened.sorts++;
+    } else if (clock !== undefined && info['vacuum'] !== undefined) clock.vacuums++;
 }
 
 class History {

@@ -4,7 +4,7 @@ import type { RunSelect } from '../sql/statement.js';
 import { countNodes, countNodesByPredicate, type CountRecords, type NodeCounts } from './counts.js';
 import { hintsAbout } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
-import { segmentTest } from '../predicate/prune.js';
+import { recordTest } from '../predicate/prune.js';
 import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
@@ -99,7 +99,7 @@ function segmentsTouched(
   predicate: Predicate,
   caseVariants: CaseVariants,
 ): SegmentsTouched {
-  const touched = segments.filter(segmentTest(predicate, caseVariants));
+  const touched = segments.filter(recordTest(predicate, caseVariants));
   return {
     total: segments.length,
     touched: touched.length,

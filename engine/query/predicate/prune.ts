@@ -1,4 +1,4 @@
-import { liveRows, type Snapshot } from '../../store/store.js';
+import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
 import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
@@ -19,7 +19,7 @@ export function prune(
   const { segments } = snapshot;
   if (segments.length < 2 || segments.length * conditionsIn(predicate).length > maxDecisions)
     return snapshot;
-  const test = segmentTest(predicate, caseVariants);
+  const test = recordTest(predicate, caseVariants);
   const mayMatch = segments.map(test);
   if (!mayMatch.includes(false)) return snapshot;
   const left = segments.filter((_, i) => mayMatch[i]);
@@ -40,7 +40,7 @@ export function prune(
 export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
   const known = lastTouched.get(predicate);
   if (known?.snapshot === snapshot) return known.touched;
-  const test = segmentTest(predicate);
+  const test = recordTest(predicate);
   const touched = snapshot.segments.flatMap((segment, number) => (test(segment) ? [number] : []));
   lastTouched.set(predicate, { snapshot, touched });
   return touched;
@@ -62,4 +62,13 @@ export function segmentTest(
     mustHold: (item) => kindOf(item).mustHold(item, context),
   };
   return context.mayHold(predicate);
+}
+
+/** As `segmentTest`, and false for segments of which all rows are deleted. */
+export function recordTest(
+  predicate: Predicate,
+  caseVariants: CaseVariants = new Map(),
+): (segment: Segment) => boolean {
+  const test = segmentTest(predicate, caseVariants);
+  return (segment) => liveRows(segment) > 0 && test(segment);
 }

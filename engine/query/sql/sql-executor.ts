@@ -6,7 +6,7 @@ import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
-import { prune, segmentTest } from '../predicate/prune.js';
+import { prune, recordTest } from '../predicate/prune.js';
 import { materialise, openSegments } from '../results/materialise.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
@@ -190,7 +190,7 @@ export class SqlExecutor implements Executor {
  */
 function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
-  const mayHold = segmentTest(node({ kind: 'in', field, values: [...ids], ignoreCase: false }));
+  const mayHold = recordTest(node({ kind: 'in', field, values: [...ids], ignoreCase: false }));
   const missing = new Set(ids);
   const found = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];

@@ -4,29 +4,34 @@ import { liveRows, type Mergeable, type Segment } from '../../../engine/store/st
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { MergeOrder } from '../../worker/pool.js';
 import type { Job } from '../job.js';
+import { sortSegments } from './sort-segments.js';
 
-/** Neighbouring segments of a dataset, in order. They stay on disk for earlier versions of the dataset. */
+/** Segments of a dataset, in order. They stay on disk for earlier versions of the dataset. */
 interface MergeParams extends Mergeable {
   readonly datasetId: number;
 }
 
-/** The new segment, in the task's scratch folder, and the segments that it replaces. */
+/** The new segments, in the task's scratch folder, and those that they replace. */
 interface MergeResult {
-  /** Undefined if all rows of the segments are deleted. */
-  readonly merged: Segment | undefined;
+  /** None if all rows of the segments are left out. */
+  readonly merged: readonly Segment[];
   readonly segments: readonly Segment[];
+  /** As in `Rewrite`. */
+  readonly origins?: readonly string[];
 }
 
 /** The `info.compaction` of a log entry, from which a restart updates the catalogue. */
 export interface Compaction {
   /** Number of segments that were merged. */
   readonly segments: number;
-  /** Size of the new segment minus the size of the merged ones, bytes. */
+  /** Size of the new segments minus the size of the merged ones, bytes. */
   readonly bytesMore: number;
+  /** True if their rows were sorted by row id. */
+  readonly isSorted: boolean;
 }
 
 /**
- * Merges small neighbouring segments of a dataset into one. The segments are chosen from the log when the task starts, so the task
+ * Merges small neighbouring segments of a dataset into one, or sorts the rows of segments whose row ids overlap. The segments are chosen from the log when the task starts, so the task
  * stores only the dataset. The dataset's lock is held only while the log entry is written: imports continue during the merge, and
  * their segments follow the merged one.
  */
@@ -45,28 +50,32 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     return mergeable === undefined ? null : { datasetId, ...mergeable };
   },
 
-  async run({ datasetId, columns, segments, dropsDeleted }, { data, pool, scratch, signal }) {
+  async run(params, context) {
+    const { datasetId, columns, segments, dropsDeleted, isSorted } = params;
+    const { data, pool, scratch, signal } = context;
     const sources = segments.map((segment) => ({
       file: data.datasetFile(datasetId, segment.path),
       segment,
     }));
     const isEmpty = segments.every((segment) => liveRows(segment) === 0);
-    if (isEmpty && dropsDeleted) return { merged: undefined, segments };
+    if (isEmpty && dropsDeleted) return { merged: [], segments };
+    if (isSorted) return { segments, ...(await sortSegments(sources, params, context)) };
     const merge = (attempt: number): MergeOrder => ({
       sources,
       columns,
       dropsDeleted,
       file: join(scratch, `${attempt}.parquet`),
     });
-    return { merged: await pool.run('merge', merge, signal), segments };
+    return { merged: [await pool.run('merge', merge, signal)], segments };
   },
 
-  async publish(task, { merged, segments }, { catalog, store, data, attempt, persist }) {
+  async publish(task, { merged, segments, origins }, { catalog, store, data, attempt, persist }) {
     crashpoint('compact.merged');
     const datasetId = task.targetObjectId!;
-    const bytesMore = segments.reduce((more, { bytes }) => more - bytes, merged?.bytes ?? 0);
-    const compaction: Compaction = { segments: segments.length, bytesMore };
-    const change = { replace: segments, add: merged ? [merged] : [], info: { compaction } };
+    const bytesMore = bytesOf(merged) - bytesOf(segments);
+    const isSorted = origins !== undefined;
+    const compaction: Compaction = { segments: segments.length, bytesMore, isSorted };
+    const change = { replace: segments, add: merged, origins, info: { compaction } };
     const scratch = data.taskScratch(task.id, attempt);
     await withDatasetLock(datasetId, async () => {
       const { version } = await store.rewrite(datasetId, change, scratch);
@@ -86,3 +95,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     },
   },
 };
+
+function bytesOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { bytes }) => sum + bytes, 0);
+}

@@ -39,6 +39,9 @@ beforeAll(async () => {
     source_id: datasetId,
     target_id: datasetId,
     vault_id: made.vaultId,
+    source_vault_id: made.vaultId,
+    target_vault_id: made.vaultId,
+    source_object_id: made.fileId,
     parent_object_id: made.folderId,
     vault_parent_object_id: made.folderId,
     dataset_id: datasetId,
@@ -96,8 +99,8 @@ test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: wh
       const target = fill(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
-      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out.
-      const isFound = status < 300 && (value === '' || name === 'ids');
+      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out. Versions begin at 0.
+      const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
       expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
   }

@@ -1,71 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
-import type { Column, Columns, Value } from '../../../engine/core/types.js';
+import type { Column, Value } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
-import type { Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
-import { difference, readByHyparquet } from '../parquet/oracles.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
-import { writeSegment } from '../store/write-segment.js';
+import { difference } from '../parquet/oracles.js';
+import { random, randomColumns } from '../store/random.js';
+import { some, valuesOf, widened, written, type Written } from './random-segments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-replace-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
-
-/** A segment, and its values by column. */
-interface Written {
-  readonly segment: Segment;
-  readonly ids: readonly string[];
-  readonly values: readonly (readonly Value[])[];
-}
-
-async function written(
-  next: () => number,
-  columns: Columns,
-  rows: number,
-  commit: number,
-  ids: readonly (string | null)[] = [],
-): Promise<Written> {
-  const values = columns.map((column) => {
-    const style = randomStyle(next);
-    return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
-  });
-  const isGiven = ids.length > 0;
-  const stored = isGiven ? [givenId, ...columns] : columns;
-  const data = batchOf(stored, isGiven ? [[...ids], ...values] : values, rows, BigInt(commit));
-  const path = join(folder, `${files++}.parquet`);
-  const segment = await writeSegment({ columns: stored, data, rows }, path);
-  return { segment: { ...segment, path }, ids: Array.from(data.getChild('_id')!, String), values };
-}
-
-/** Some of the columns, and of the members of objects. */
-function some(next: () => number, columns: Columns): Columns {
-  return columns
-    .filter(() => next() < 0.8)
-    .map((one) => {
-      const members = some(next, one.children ?? []);
-      return members.length === 0 ? one : { ...one, children: members };
-    });
-}
-
-/** The value of a narrower column as one of the wide column: members that it lacks are null. */
-function widened(wide: Column, value: Value | undefined): Value {
-  if (value === null || value === undefined) return null;
-  if (wide.isList) {
-    const item = { ...wide, isList: false };
-    return (value as readonly Value[]).map((element) => widened(item, element));
-  }
-  if (wide.children === undefined) return value;
-  const object = value as Readonly<Record<string, Value>>;
-  const members = wide.children.map((child) => [child.physical, widened(child, object[child.physical])] as const); // prettier-ignore
-  return Object.fromEntries(members);
-}
+const newFile = (): string => join(folder, `${files++}.parquet`);
 
 /** The value that an upsert leaves: what is given, or else what was there; members of objects one by one. */
 function upserted(column: Column, given: Value, old: Value): Value {
@@ -80,12 +30,6 @@ function upserted(column: Column, given: Value, old: Value): Value {
   );
 }
 
-async function read(segment: Segment, columns: Columns): Promise<Map<string, readonly Value[]>> {
-  const lists = await readByHyparquet(readFileSync(segment.path), [...reservedColumns, ...columns]);
-  const names = [...reservedColumns, ...columns].map(({ physical }) => physical);
-  return new Map(names.map((name, i) => [name, lists[i]!] as const));
-}
-
 test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SEED=${seed})`, async () => {
   for (let round = 0; round < 12; round++) {
     const next = random(seed + round);
@@ -96,7 +40,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     for (let i = 0; i < 1 + below(3); i++) {
       const own = some(next, columns);
       const rows = 1 + below(next() < 0.2 ? 20_000 : 300);
-      olds.push(await written(next, own, rows, i + 1));
+      olds.push(await written(newFile(), next, own, rows, i + 1));
     }
     const all = olds.flatMap(({ ids }, segment) => ids.map((id, row) => ({ id, segment, row })));
     const share = next();
@@ -111,7 +55,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
           return at >= 0 ? chosen[at]!.id : next() < 0.5 ? null : `own ${row}`;
         })
       : [];
-    const news = await written(next, some(next, columns), count, 99, given);
+    const news = await written(newFile(), next, some(next, columns), count, 99, given);
     const matches: RowMatches = {
       given: Int32Array.from(places),
       segments: Int32Array.from(chosen, ({ segment }) => segment),
@@ -131,7 +75,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const made = replacing.map((segment) => ({ ...segment, path: join(folder, segment.path) }));
     const found = new Map<string, Value[]>();
     for (const segment of made)
-      for (const [name, list] of await read(segment, [rowIdColumn, ...present]))
+      for (const [name, list] of await valuesOf(segment, [rowIdColumn, ...present]))
         found.set(name, [...(found.get(name) ?? []), ...list]);
     expect([where, replacing.reduce((sum, { rows }) => sum + rows, 0)]).toEqual([where, chosen.length]); // prettier-ignore
     if (chosen.length > 0) {
@@ -151,7 +95,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     }
     const rest = Array.from({ length: count }, (_, row) => row).filter((row) => !places.includes(row)); // prettier-ignore
     expect([where, added?.rows ?? 0]).toEqual([where, rest.length]);
-    const after = await read({ ...added!, path: join(folder, added!.path) }, present);
+    const after = await valuesOf({ ...added!, path: join(folder, added!.path) }, present);
     expect([where, after.get('_id')]).toEqual([where, rest.map((row) => given[row] ?? news.ids[row])]); // prettier-ignore
     for (const column of present) {
       const expected = rest.map((row) => valueOf(news, column, row));

@@ -4,7 +4,14 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
-import type { Segment, Snapshot, Store, TracedRows } from '../../../engine/store/store.js';
+import { encodedOrigins } from '../../../engine/store/origins.js';
+import {
+  liveRows,
+  type Segment,
+  type Snapshot,
+  type Store,
+  type TracedRows,
+} from '../../../engine/store/store.js';
 import type { Random } from '../../random.js';
 import { batchOf } from './random.js';
 import { writeSegment } from './write-segment.js';
@@ -42,7 +49,8 @@ export class Numbers {
     if (what < 0.3 || this.#segments.length === 0) await this.#append();
     else if (what < 0.7) await this.#update();
     else if (what < 0.78) await this.#remove();
-    else await this.#merge();
+    else if (what < 0.9) await this.#merge();
+    else await this.#sort();
   }
 
   async #append(): Promise<void> {
@@ -83,6 +91,45 @@ export class Numbers {
     const deletion = rows.length > 0 && !drops ? deletionVector(rows) : undefined;
     const merged = { replace, add: [{ ...add[0]!, deletion }], info: {} };
     this.#note(await this.#store.rewrite(this.#id, merged, scratch), [kept]);
+  }
+
+  /** Distributes the records of segments over others, in any order, and their deleted rows over one more. */
+  async #sort(): Promise<void> {
+    const first = this.#below(this.#segments.length);
+    const replace = this.#segments
+      .slice(first, first + 1 + this.#below(4))
+      .filter((one) => liveRows(one) > 0 || this.#next() < 0.5);
+    const rows = replace.flatMap((segment, source) => {
+      const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+      const numbers = this.#files.get(segment.path)!;
+      return numbers.map((n, row) => ({
+        n,
+        source,
+        row,
+        isGone: gone.has(row),
+        key: this.#next(),
+      }));
+    });
+    rows.sort((a, b) => a.key - b.key);
+    const [live, dead] = [rows.filter((one) => !one.isGone), rows.filter((one) => one.isGone)];
+    const each = 1 + this.#below(5);
+    const parts = Array.from({ length: Math.ceil(live.length / each) }, (_, i) => live.slice(each * i, each * (i + 1))); // prettier-ignore
+    if (dead.length > 0 && this.#next() < 0.7) parts.push(dead);
+    if (parts.length === 0) return;
+    const files = parts.map((part) => part.map(({ n }) => n));
+    const { add, scratch } = await this.#staged(files);
+    const origins = parts.map((part) =>
+      encodedOrigins({
+        sources: Uint16Array.from(part, ({ source }) => source),
+        rows: Int32Array.from(part, ({ row }) => row),
+      }),
+    );
+    const added = add.map((segment, i) => {
+      if (parts[i] !== dead) return segment;
+      return { ...segment, deletion: deletionVector(Int32Array.from(dead.keys())) };
+    });
+    const sorted = { replace, add: added, origins, info: {} };
+    this.#note(await this.#store.rewrite(this.#id, sorted, scratch), files);
   }
 
   #deleted({ path, deletion }: Segment): readonly number[] {

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { list, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { Integrity, VerifiedFiles } from '../../../engine/store/integrity.js';
+import { deletionVector, type DeletionVector } from '../../../engine/store/deletion-vector.js';
 import { openStore } from '../../../engine/store/open.js';
 import { writeSegment } from './write-segment.js';
 import type { Segment, Store } from '../../../engine/store/store.js';
@@ -300,11 +301,34 @@ describe('a rewrite', () => {
     });
   });
 
+  test('passes over a segment without records, until its rows are restored', async () => {
+    const paths = await many(3);
+    const { scratch, add } = await staged(n, [[0n, 2n]]);
+    const between = async (deletion: DeletionVector | undefined): Promise<void> => {
+      const { version, segments } = await store.snapshot(id);
+      const update = [{ ...segments[1]!, deletion }];
+      await store.commit(
+        id,
+        { base: version, columns: n, add: [], remove: [], update, info: {} },
+        '',
+      );
+    };
+    const rewrite = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
+    const deletion = deletionVector(Int32Array.of(0));
+    await between(deletion);
+    await between(undefined);
+    await expect(store.rewrite(id, rewrite, scratch)).rejects.toMatchObject({ code: 'conflict' });
+    await between(deletion);
+    const { segments } = await store.rewrite(id, rewrite, scratch);
+    expect(segments.map(({ rows }) => rows)).toEqual([2, 1]);
+    expect(await openStore(folder).verify(id)).toEqual([]);
+  });
+
   test('of segments that are not neighbours, or with other records, is refused', async () => {
     const paths = await many(4);
     const { scratch, add } = await staged(n, [[0n, 2n]]);
     const apart = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
-    await expect(store.rewrite(id, apart, scratch)).rejects.toThrow('are not neighbours');
+    await expect(store.rewrite(id, apart, scratch)).rejects.toMatchObject({ code: 'conflict' });
     const swapped = { replace: asReplaced([paths[1]!, paths[0]!]), add, info: {} };
     await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('are not neighbours');
     const fewer = { replace: asReplaced(paths.slice(0, 3)), add, info: {} };

@@ -1,0 +1,115 @@
+import { Controller, Param, Query, Req } from '@nestjs/common';
+import { viewerOf } from '../../../engine/catalog/access.js';
+import type { CommitRow } from '../../../engine/catalog/commits.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { readInteger } from '../../http/form.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import {
+  answerSchema,
+  id,
+  integer,
+  nullableText,
+  strings,
+  text,
+  timestamp,
+} from '../../http/schema.js';
+import { datasetPaths } from './datasets.operations.js';
+
+const change = answerSchema('DatasetChange', 'One version in the changelog of a dataset.', {
+  version: { type: integer, description: 'Its number in the log of the dataset.', example: 2 },
+  commit_id: { type: id, example: 5109 },
+  url: { type: text, example: 'http://localhost:7878/v2/dataset_commits/5109' },
+  title: { type: text, example: 'Import of family-17.vcf.gz' },
+  description: { type: nullableText, example: null },
+  mode: { type: text, description: 'As that of the commit.', example: 'append' },
+  user_id: { type: id, example: 3 },
+  created_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
+  records_added: { type: integer, example: 1204 },
+  records_changed: { type: integer, example: 0 },
+  records_removed: { type: integer, example: 0 },
+  records_total: { type: integer, description: 'Records after it.', example: 1204 },
+  new_fields: { type: strings, description: 'The fields that it added.', example: ['gene'] },
+});
+
+/** The schemas of answers. */
+export const changelogSchemas = [change];
+
+/** The changelog of datasets. */
+export const changelogOperations = declareOperations('datasets', 'Datasets', {
+  changelog: {
+    method: 'GET',
+    paths: datasetPaths('/changelog'),
+    summary: 'Lists what each commit of a dataset changed, newest first.',
+    query: paging,
+    answer: { listOf: change },
+  },
+  changelogVersion: {
+    method: 'GET',
+    paths: datasetPaths('/changelog/:version'),
+    summary: 'Tells what one version of a dataset changed.',
+    answer: change,
+  },
+});
+
+/**
+ * The changelog of a dataset (contract 7.2).
+ *
+ * Choice: the changelog of a dataset has one entry for each of its completed commits, with the number of its version; other versions, which merges
+ * make, change no record and have none.
+ */
+@Controller()
+export class ChangelogController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(changelogOperations.changelog)
+  @Access('read', 'dataset')
+  changelog(
+    @Resource() dataset: DatasetRow,
+    @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const filter = { viewer: viewerOf(caller), datasetId: dataset.id, statuses: ['completed'] as const }; // prettier-ignore
+    return answerList<CommitRow>(request, query, {
+      rows: (page) => this.context.catalog.commits.list(filter, page),
+      views: (rows) => Promise.resolve(rows.map((row) => viewOf(row, request))),
+    });
+  }
+
+  @Operation(changelogOperations.changelogVersion)
+  @Access('read', 'dataset')
+  async version(
+    @Resource() dataset: DatasetRow,
+    @Param('version') version: string,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const number = readInteger(version);
+    const row = number === undefined ? undefined : await this.context.catalog.commits.atVersion(dataset.id, number); // prettier-ignore
+    if (row?.status !== 'completed') throw notFound();
+    return viewOf(row, request);
+  }
+}
+
+function viewOf(row: CommitRow, { origin }: ApiRequest): object {
+  return {
+    version: row.logVersion,
+    commit_id: row.id,
+    url: `${origin}/v2/dataset_commits/${row.id}`,
+    title: row.title,
+    description: row.description,
+    mode: row.mode,
+    user_id: row.userId,
+    created_at: new Date(row.createdAt).toISOString(),
+    records_added: row.recordsAdded,
+    records_changed: row.recordsChanged,
+    records_removed: row.recordsRemoved,
+    records_total: row.recordsTotal,
+    new_fields: row.fields.filter(({ is_new }) => is_new).map(({ name }) => name),
+  };
+}

@@ -1,0 +1,125 @@
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { invalid } from '../../../engine/core/errors.js';
+import { genomeBuilds } from '../../../engine/core/types.js';
+import {
+  genomicNotation,
+  type GenomicNotation,
+} from '../../../engine/query/request/genomic-notation.js';
+import { Access, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { value } from '../../http/list-query.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations } from '../../http/operation-row.js';
+import type { QueryParams } from '../../http/page.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
+import { answerSchema, boolean, integer, jsonObject } from '../../http/schema.js';
+import { runDatasetQuery } from '../records/query-records.js';
+import { datasetPaths } from './datasets.operations.js';
+
+const answer = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.', {
+  query: {
+    type: jsonObject,
+    description: 'What was asked, as it was understood.',
+    example: { chromosome: '13', coordinate: 32316461, allele: 'G', genome_build: 'GRCh38' },
+  },
+  exist: { type: boolean, description: 'Whether a record has the allele there.', example: true },
+  total: { type: integer, description: 'Number of records that have it.', example: 1 },
+});
+
+/** The schemas of answers. */
+export const datasetBeaconSchemas = [answer];
+
+/** The beacon of a dataset. */
+export const datasetBeaconOperations = declareOperations('datasets', 'Datasets', {
+  beacon: {
+    method: 'GET',
+    paths: datasetPaths('/beacon'),
+    summary: 'Tells whether a dataset has an allele at a coordinate.',
+    query: {
+      chromosome: 'A chromosome, with or without chr.',
+      coordinate: 'The position, 1-based.',
+      allele: 'The alternate allele. Without it, any.',
+      genome_build: 'GRCh37 or GRCh38. Without it, the builds of the dataset.',
+    },
+    answer,
+  },
+});
+
+/**
+ * The question of a GA4GH beacon, asked of one dataset (contract 7.2).
+ *
+ * Choice: the beacon of a dataset finds the variants that begin at the coordinate, which is 1-based as in VCF, with the allele as their alternate; it
+ * reads the fields with the entity type `variant`, and a dataset without one is a 400.
+ */
+@Controller()
+export class DatasetBeaconController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(datasetBeaconOperations.beacon)
+  @Access('read', 'dataset')
+  async beacon(
+    @Resource() dataset: DatasetRow,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const { place, allele, builds } = readQuery(query, dataset);
+    const fields = await this.context.catalog.fields.all(dataset.id);
+    const names = fields.flatMap(({ name, entityType }) =>
+      entityType === 'variant' ? [name] : [],
+    );
+    if (names.length === 0)
+      throw invalid('non_field_errors', 'The dataset has no field with the entity type variant.');
+    const { chromosome, start } = place;
+    const conditions = names.flatMap((name) =>
+      builds.map((build) => {
+        const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
+        const begins = [`${name}__prefix`, prefix];
+        if (allele === null) return begins;
+        // Letters and these characters are all that an allele may have: nothing in the pattern needs an escape but dots and stars.
+        const escaped = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
+        return {
+          and: [begins, [`${name}__regexp`, `${escaped(prefix)}[0-9]+-${escaped(allele)}`]],
+        };
+      }),
+    );
+    const body = { filters: [{ or: conditions }], limit: 0 };
+    const signal = abortOnDisconnect(request, reply);
+    const { total } = await runDatasetQuery(this.context, dataset, body, signal);
+    const build = builds.length === 1 ? builds[0]! : null;
+    const asked = { chromosome, coordinate: Number(start), allele, genome_build: build };
+    return { query: asked, exist: total > 0, total };
+  }
+}
+
+/** What the query string asks. */
+interface AskedAllele {
+  readonly place: Extract<GenomicNotation, { readonly kind: 'region' }>;
+  /** In upper case; null for any. */
+  readonly allele: string | null;
+  readonly builds: readonly string[];
+}
+
+function readQuery(query: QueryParams, dataset: DatasetRow): AskedAllele {
+  const [chromosome, coordinate] = ['chromosome', 'coordinate'].map((name) => {
+    const text = value(query, name);
+    if (text === undefined) throw invalid(name, 'This query parameter is required.');
+    return text;
+  }) as [string, string];
+  if (!/^\d{1,12}$/.test(coordinate) || Number(coordinate) === 0)
+    throw invalid('coordinate', `Must be a whole number from 1 on, not ${JSON.stringify(coordinate.slice(0, 100))}.`); // prettier-ignore
+  const plain = chromosome.replace(/^chr/i, '');
+  const place = genomicNotation(`chr${plain}:${coordinate}`);
+  if (place?.kind !== 'region')
+    throw invalid('chromosome', `${JSON.stringify(chromosome.slice(0, 100))} is no chromosome.`);
+  const allele = value(query, 'allele')?.toUpperCase() ?? null;
+  if (allele !== null && !/^(?:[ACGTN]+|\*|<[^<>]{1,50}>)$/.test(allele))
+    throw invalid('allele', 'Must be letters of A, C, G, T and N.');
+  const given = value(query, 'genome_build');
+  const build = genomeBuilds.find((one) => one.toLowerCase() === given?.toLowerCase());
+  if (given !== undefined && build === undefined)
+    throw invalid('genome_build', `Must be one of ${genomeBuilds.join(', ')}.`);
+  const own = dataset.genomeBuilds.length > 0 ? dataset.genomeBuilds : genomeBuilds;
+  return { place, allele, builds: build === undefined ? own : [build] };
+}

@@ -1,0 +1,48 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { Access } from '../../http/access.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiRequest } from '../../http/request.js';
+import { answerSchema, id, oneOf, text, timestamp } from '../../http/schema.js';
+
+const vaultSync = answerSchema('VaultSyncTask', 'The synchronisation of a vault.', {
+  class_name: { type: oneOf('VaultSyncTask'), example: 'VaultSyncTask' },
+  id: { type: id, example: 5107 },
+  status: { type: text, example: 'completed' },
+  vault_id: { type: id, example: 12 },
+  task_id: { type: id, example: 5108 },
+  created_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
+  updated_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
+});
+
+/** The schemas of answers. */
+export const vaultSyncSchemas = [vaultSync];
+
+/** The list of synchronisations. */
+export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
+  list: {
+    method: 'GET',
+    paths: ['/v2/vault_sync_tasks'],
+    summary: 'Lists the synchronisations of vaults: there are none.',
+    query: paging,
+    answer: { listOf: vaultSync },
+  },
+});
+
+/**
+ * Synchronisations of vaults with storage elsewhere (contract 5.5).
+ *
+ * Choice: vaults are kept by this server alone, so the list of synchronisations is empty, and starting one is a 501 that says so.
+ */
+@Controller()
+export class VaultSyncsController {
+  @Operation(vaultSyncOperations.list)
+  @Access('read')
+  list(@Query() query: QueryParams, @Req() request: ApiRequest): Promise<object> {
+    return answerList(request, query, {
+      rows: () => Promise.resolve({ rows: [], total: 0 }),
+      views: () => Promise.resolve([]),
+    });
+  }
+}

@@ -1,0 +1,231 @@
+import type { Data } from 'apache-arrow';
+import { AppError } from '../core/errors.js';
+import type { Columns } from '../core/types.js';
+import { idAfter, placeOfRecord } from '../ingest/record-ids.js';
+import { SegmentFile } from '../query/memory/segment-file.js';
+import { deletedRows, deletionVector } from '../store/deletion-vector.js';
+import { presentColumns, type MergeSource } from '../store/merge.js';
+import { encodedOrigins } from '../store/origins.js';
+import { maxIdRuns, rowIdColumn } from '../store/row-ids.js';
+import type { IdRun, Segment } from '../store/store.js';
+import { storedRowIds } from './find-rows.js';
+import { taken } from './interleave.js';
+import { rowIdData, writeRows } from './replace-rows.js';
+import { readRows, type RowsToRead } from './stored-rows.js';
+
+/** Row ids from `from` to before `to`: of records, or of deleted rows. */
+export interface RowIdSpan {
+  readonly from: number;
+  readonly to: number;
+  readonly isDeleted: boolean;
+}
+
+/** Segments whose rows are divided into spans, or of which one span is sorted. */
+export interface SortSources {
+  readonly sources: readonly MergeSource[];
+}
+
+/** What `spansOf` divides. */
+export interface SpanOrder extends SortSources {
+  readonly rowsPerSpan: number;
+  readonly dropsDeleted: boolean;
+}
+
+/** What `sortRows` sorts. */
+export interface SortOrder extends SortSources {
+  readonly span: RowIdSpan;
+  /** The columns of the dataset. */
+  readonly columns: Columns;
+  /** Absolute path of the segment that is written. */
+  readonly file: string;
+}
+
+/** A segment whose rows are in the order of their row ids. */
+export interface SortedSegment {
+  readonly segment: Segment;
+  /** Where its rows come from, in the form of the log. */
+  readonly origins: string;
+}
+
+/** The row ids of a segment, and which of its rows are deleted. */
+interface IdentifiedRows {
+  readonly ids: Float64Array;
+  /** One byte for each row: 1 if it is deleted. */
+  readonly gone: Uint8Array;
+}
+
+/**
+ * Divides the records of several segments by their row ids into spans of about `rowsPerSpan`, and their deleted rows likewise, which
+ * follow.
+ */
+export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): readonly RowIdSpan[] {
+  const classes = dropsDeleted ? [false] : [false, true];
+  return classes.flatMap((isDeleted) => {
+    const all = sources.map((source) => idsOf(source, isDeleted));
+    const count = all.reduce((sum, ids) => sum + ids.length, 0);
+    if (count === 0) return [];
+    const joined = new Float64Array(count);
+    let at = 0;
+    for (const ids of all) {
+      joined.set(ids, at);
+      at += ids.length;
+    }
+    joined.sort();
+    const spans: RowIdSpan[] = [];
+    const each = Math.ceil(count / Math.ceil(count / rowsPerSpan));
+    let from = joined[0]!;
+    for (let next = each; next < count; next += each) {
+      const to = joined[next]!;
+      if (to > from) spans.push({ from, to, isDeleted });
+      from = to;
+    }
+    spans.push({ from, to: joined[count - 1]! + 1, isDeleted });
+    return spans;
+  });
+}
+
+function idsOf(source: MergeSource, isDeleted: boolean): Float64Array {
+  const { ids, gone } = identified(source);
+  return ids.filter((_, row) => (gone[row] === 1) === isDeleted);
+}
+
+function identified({ file: path, segment }: MergeSource): IdentifiedRows {
+  const { rows, deletion, baseRowId, blockChecksums } = segment;
+  const gone = new Uint8Array(rows);
+  if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
+  if (baseRowId !== undefined)
+    return { ids: Float64Array.from({ length: rows }, (_, row) => baseRowId + row), gone };
+  const file = new SegmentFile({ path, blockChecksums });
+  try {
+    return { ids: storedRowIds(file), gone };
+  } finally {
+    file.close();
+  }
+}
+
+/** Writes the rows of a span as one segment, in the order of their row ids; of a deleted span, all are deleted. */
+export async function sortRows({
+  sources,
+  span,
+  columns,
+  file,
+}: SortOrder): Promise<SortedSegment> {
+  const picked = sources.map((source) => rowsWithin(identified(source), span));
+  const count = picked.reduce((sum, { rows }) => sum + rows.length, 0);
+  const keys = new Float64Array(count);
+  const numbers = new Uint16Array(count);
+  const rows = new Int32Array(count);
+  if ((span.to - span.from) * count > Number.MAX_SAFE_INTEGER)
+    throw new AppError('internal', `${span.to - span.from} row ids cannot be sorted at once`);
+  let at = 0;
+  for (const [number, one] of picked.entries())
+    for (const [i, row] of one.rows.entries()) {
+      // A row id and the place of its row among those read, as one number.
+      keys[at] = (one.ids[i]! - span.from) * count + at;
+      numbers[at] = number;
+      rows[at++] = row;
+    }
+  keys.sort();
+  const order = Int32Array.from(keys, (key) => key % count);
+  const ids = Float64Array.from(keys, (key) => span.from + Math.floor(key / count));
+  const present = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
+  const read = readPicked(sources, picked, present);
+  const isSame = order.every((place, i) => place === i);
+  const [recordIds, commits, ...values] = isSame ? read : read.map((data) => taken(data, order));
+  const isConsecutive = !span.isDeleted && ids[count - 1]! - ids[0]! === count - 1;
+  const segment = await writeRows(
+    isConsecutive ? present : [rowIdColumn, ...present],
+    [recordIds!, commits!, ...(isConsecutive ? [] : [rowIdData(ids)]), ...values],
+    file,
+  );
+  const origins = encodedOrigins({
+    sources: Uint16Array.from(order, (place) => numbers[place]!),
+    rows: Int32Array.from(order, (place) => rows[place]!),
+  });
+  const all = Int32Array.from({ length: count }, (_, row) => row);
+  return {
+    segment: {
+      ...segment,
+      ...(isConsecutive ? { baseRowId: ids[0]! } : { isAscending: ascends(ids) }),
+      idRuns: span.isDeleted ? undefined : idRunsOf(ids, sources),
+      ...(span.isDeleted && { deletion: deletionVector(all) }),
+    },
+    origins,
+  };
+}
+
+/** Rows of a segment, ascending, and their row ids. */
+interface PickedRows {
+  readonly rows: Int32Array;
+  readonly ids: Float64Array;
+}
+
+function rowsWithin({ ids, gone }: IdentifiedRows, { from, to, isDeleted }: RowIdSpan): PickedRows {
+  const flag = isDeleted ? 1 : 0;
+  const rows: number[] = [];
+  for (let row = 0; row < ids.length; row++)
+    if (gone[row] === flag && ids[row]! >= from && ids[row]! < to) rows.push(row);
+  return { rows: Int32Array.from(rows), ids: Float64Array.from(rows, (row) => ids[row]!) };
+}
+
+function readPicked(
+  sources: readonly MergeSource[],
+  picked: readonly PickedRows[],
+  columns: Columns,
+): readonly Data[] {
+  const reads: (RowsToRead & { readonly file: SegmentFile })[] = [];
+  try {
+    for (const [i, { file: path, segment }] of sources.entries()) {
+      const { rows } = picked[i]!;
+      if (rows.length === 0) continue;
+      const file = new SegmentFile({ path, blockChecksums: segment.blockChecksums });
+      const isWhole = rows.length === segment.rows;
+      reads.push({ file, columns: segment.columns, rows: isWhole ? 'all' : rows });
+    }
+    return readRows(reads, columns);
+  } finally {
+    for (const { file } of reads) file.close();
+  }
+}
+
+function ascends(ids: Float64Array): boolean {
+  return ids.every((id, i) => i === 0 || id > ids[i - 1]!);
+}
+
+/**
+ * The `_id`s of rows as runs, from the segments that say theirs: a record that replaces another has its row id and its `_id`. Undefined if those of a
+ * row are not known, or if there are too many runs.
+ */
+function idRunsOf(
+  ids: Float64Array,
+  sources: readonly MergeSource[],
+): readonly IdRun[] | undefined {
+  const known = sources.flatMap(({ segment: { baseRowId, idRuns = [] } }) => {
+    let next = baseRowId;
+    return idRuns.flatMap((run) => {
+      if (next === undefined) return [];
+      next += run.rows;
+      return [{ ...run, from: next - run.rows, to: next }];
+    });
+  });
+  const runs: { firstId: string; rows: number; chunk: string; next: number }[] = [];
+  let source: (typeof known)[number] | undefined;
+  let [chunk, first] = ['', 0];
+  for (const id of ids) {
+    if (source === undefined || id < source.from || id >= source.to) {
+      source = known.find(({ from, to }) => id >= from && id < to);
+      if (source === undefined) return undefined;
+      [chunk, first] = placeOfRecord(source.firstId)!;
+    }
+    const place = first + id - source.from;
+    const run = runs.at(-1);
+    if (run !== undefined && run.chunk === chunk && run.next === place) {
+      run.rows++;
+      run.next++;
+      continue;
+    }
+    if (runs.length === maxIdRuns) return undefined;
+    runs.push({ firstId: idAfter(source.firstId, id - source.from), rows: 1, chunk, next: place + 1 }); // prettier-ignore
+  }
+  return runs.map(({ firstId, rows }) => ({ firstId, rows }));
+}

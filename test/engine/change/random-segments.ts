@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
+import { givenId } from '../../../engine/ingest/physical-names.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { readByHyparquet } from '../parquet/oracles.js';
+import { batchOf, randomStyle, randomValue } from '../store/random.js';
+import { writeSegment } from '../store/write-segment.js';
+
+/** A segment with its absolute path, and its values by column. */
+export interface Written {
+  readonly segment: Segment;
+  readonly ids: readonly string[];
+  readonly values: readonly (readonly Value[])[];
+}
+
+/** Writes a segment with random records, which have the `_id`s that are given, or those of their rows. */
+export async function written(
+  path: string,
+  next: () => number,
+  columns: Columns,
+  rows: number,
+  commit: number,
+  ids: readonly (string | null)[] = [],
+): Promise<Written> {
+  const values = columns.map((column) => {
+    const style = randomStyle(next);
+    return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+  });
+  const isGiven = ids.length > 0;
+  const stored = isGiven ? [givenId, ...columns] : columns;
+  const data = batchOf(stored, isGiven ? [[...ids], ...values] : values, rows, BigInt(commit));
+  const segment = await writeSegment({ columns: stored, data, rows }, path);
+  return { segment: { ...segment, path }, ids: Array.from(data.getChild('_id')!, String), values };
+}
+
+/** Some of the columns, and of the members of objects. */
+export function some(next: () => number, columns: Columns): Columns {
+  return columns
+    .filter(() => next() < 0.8)
+    .map((one) => {
+      const members = some(next, one.children ?? []);
+      return members.length === 0 ? one : { ...one, children: members };
+    });
+}
+
+/** The value of a narrower column as one of the wide column: members that it lacks are null. */
+export function widened(wide: Column, value: Value | undefined): Value {
+  if (value === null || value === undefined) return null;
+  if (wide.isList) {
+    const item = { ...wide, isList: false };
+    return (value as readonly Value[]).map((element) => widened(item, element));
+  }
+  if (wide.children === undefined) return value;
+  const object = value as Readonly<Record<string, Value>>;
+  const members = wide.children.map((child) => [child.physical, widened(child, object[child.physical])] as const); // prettier-ignore
+  return Object.fromEntries(members);
+}
+
+/** The values of a segment by physical name, read by hyparquet. */
+export async function valuesOf(
+  segment: Segment,
+  columns: Columns,
+): Promise<Map<string, readonly Value[]>> {
+  const lists = await readByHyparquet(readFileSync(segment.path), [...reservedColumns, ...columns]);
+  const names = [...reservedColumns, ...columns].map(({ physical }) => physical);
+  return new Map(names.map((name, i) => [name, lists[i]!] as const));
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { sortRows, spansOf } from '../../../engine/change/sort-rows.js';
+import type { Value } from '../../../engine/core/types.js';
+import { idAfter } from '../../../engine/ingest/record-ids.js';
+import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
+import { presentColumns, type MergeSource } from '../../../engine/store/merge.js';
+import { decodedOrigins, encodedOrigins } from '../../../engine/store/origins.js';
+import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { seed } from '../../seed.js';
+import { difference } from '../parquet/oracles.js';
+import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
+import { writeSegment } from '../store/write-segment.js';
+import { some, valuesOf, widened } from './random-segments.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-sort-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newFile = (): string => join(folder, `${files++}.parquet`);
+
+/** A row of a source: what the model knows of it. */
+interface ModelRow {
+  readonly rowId: number;
+  readonly isDeleted: boolean;
+  readonly source: number;
+  readonly row: number;
+}
+
+test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed})`, async () => {
+  for (let round = 0; round < 10; round++) {
+    const next = random(seed + round);
+    const where = `STRANDLAKE_SEED=${seed}, round ${round}`;
+    const below = (most: number): number => Math.floor(next() * most);
+    const columns = randomColumns(next, 5, 2);
+    const sources: MergeSource[] = [];
+    const written: (readonly (readonly Value[])[])[] = [];
+    const model: ModelRow[] = [];
+    let nextId = below(3) * 2 ** 33;
+    /** The number of the source that has the record of a row id. */
+    const owners = new Map<number, ModelRow>();
+    for (let source = 0; source < 2 + below(4); source++) {
+      const replaced = [...owners.keys()].filter(() => next() < 0.2).toSorted((a, b) => a - b);
+      const isReplacing = replaced.length > 0 && next() < 0.7;
+      const own = some(next, columns);
+      const rows = isReplacing ? replaced.length : 1 + below(next() < 0.2 ? 9_000 : 400);
+      const rowIds = isReplacing ? replaced : Array.from({ length: rows }, () => nextId++);
+      const stored = isReplacing ? [rowIdColumn, ...own] : own;
+      const values = own.map((column) => {
+        const style = randomStyle(next);
+        return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+      });
+      const lists = isReplacing ? [rowIds.map(BigInt), ...values] : values;
+      const data = batchOf(stored, lists, rows, BigInt(source + 1));
+      const file = newFile();
+      const segment = await writeSegment({ columns: stored, data, rows }, file);
+      const firstId = String(data.getChild('_id')!.get(0));
+      sources.push({
+        file,
+        segment: {
+          ...segment,
+          ...(isReplacing
+            ? { isAscending: true }
+            : { baseRowId: rowIds[0]!, idRuns: [{ firstId, rows }] }),
+        },
+      });
+      written.push(values);
+      for (const [row, rowId] of rowIds.entries()) {
+        const before = owners.get(rowId);
+        if (before) model[model.indexOf(before)] = { ...before, isDeleted: true };
+        const made = { rowId, isDeleted: false, source, row };
+        model.push(made);
+        owners.set(rowId, made);
+      }
+    }
+    // Some records are deleted, and replaced by none.
+    for (const [i, one] of model.entries())
+      if (!one.isDeleted && next() < 0.1) model[i] = { ...one, isDeleted: true };
+    const deleting = sources.map(({ file, segment }, source) => {
+      const gone = model.filter((one) => one.source === source && one.isDeleted);
+      const rows = Int32Array.from(gone, ({ row }) => row).toSorted();
+      return { file, segment: { ...segment, ...(rows.length > 0 && { deletion: deletionVector(rows) }) } }; // prettier-ignore
+    });
+    const dropsDeleted = next() < 0.3;
+    const spans = spansOf({ sources: deleting, rowsPerSpan: 1 + below(1_000), dropsDeleted });
+    const expected = [false, true].map(
+      (isDeleted) =>
+      model.filter((one) => one.isDeleted === isDeleted && !(isDeleted && dropsDeleted)).toSorted((a, b) => a.rowId - b.rowId || a.source - b.source), // prettier-ignore
+    ) as [ModelRow[], ModelRow[]];
+    let [live, dead] = [0, 0];
+    const present = presentColumns(columns, deleting.map(({ segment }) => segment.columns)); // prettier-ignore
+    const ids: string[][] = [];
+    for (const { file, segment } of deleting)
+      ids.push((await valuesOf({ ...segment, path: file }, [])).get('_id')!.map(String));
+    for (const span of spans) {
+      const path = newFile();
+      const { segment, origins } = await sortRows({ sources: deleting, span, columns, file: path });
+      expect([where, segment.path]).toEqual([where, basename(path)]);
+      const rows = span.isDeleted
+        ? expected[1].slice(dead, (dead += segment.rows))
+        : expected[0].slice(live, (live += segment.rows));
+      await check(where, { ...segment, path }, rows);
+      const found = decodedOrigins(origins, segment.rows);
+      expect([where, [...found.sources]]).toEqual([where, rows.map(({ source }) => source)]);
+      expect([where, [...found.rows]]).toEqual([where, rows.map(({ row }) => row)]);
+      const gone = segment.deletion ? deletedRows(segment.deletion).length : 0;
+      expect([where, gone]).toEqual([where, span.isDeleted ? segment.rows : 0]);
+    }
+    expect([where, live, dead]).toEqual([where, expected[0].length, expected[1].length]);
+
+    async function check(at: string, segment: Segment, rows: readonly ModelRow[]): Promise<void> {
+      const isStored = storesRowIds(segment);
+      const found = await valuesOf(segment, isStored ? [rowIdColumn, ...present] : present);
+      const rowIds = isStored
+        ? found.get(rowIdColumn.physical)!.map(Number)
+        : rows.map((_, i) => segment.baseRowId! + i);
+      expect([at, rowIds]).toEqual([at, rows.map(({ rowId }) => rowId)]);
+      const expectedIds = rows.map(({ source, row }) => ids[source]![row]!);
+      expect([at, found.get('_id')]).toEqual([at, expectedIds]);
+      const runs = segment.idRuns?.flatMap(({ firstId, rows: count }) => Array.from({ length: count }, (_, i) => idAfter(firstId, i))); // prettier-ignore
+      // A record that replaces another has its `_id` in the product; here the ids of replacing sources are their own.
+      if (runs && rows.every(({ source }) => !storesRowIds(deleting[source]!.segment)))
+        expect([at, runs]).toEqual([at, expectedIds]);
+      for (const column of present) {
+        const list = rows.map(({ source, row }) => {
+          const own = deleting[source]!.segment.columns.filter(({ physical }) => physical !== rowIdColumn.physical); // prettier-ignore
+          const index = own.findIndex(({ physical }) => physical === column.physical);
+          return index < 0 ? null : widened(column, written[source]![index]![row]!);
+        });
+        expect([at, difference(list, found.get(column.physical)!)]).toEqual([at, undefined]);
+      }
+    }
+  }
+});
+
+test('damaged origins are an error', () => {
+  const rows = Int32Array.from([5, 0, 6, 2]);
+  const text = encodedOrigins({ sources: Uint16Array.from([1, 0, 1, 7]), rows });
+  expect([...decodedOrigins(text, 4).rows]).toEqual([...rows]);
+  expect(() => decodedOrigins(text, 3)).toThrow();
+  expect(() => decodedOrigins(text, 5)).toThrow(RangeError);
+  const bytes = Buffer.from(text, 'base64');
+  bytes[bytes.length - 6]! ^= 4;
+  expect(() => decodedOrigins(bytes.toString('base64'), 4)).toThrow();
+});
