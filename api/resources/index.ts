@@ -118,13 +118,13 @@ import {
   currentUserOperations,
   userOperations,
 } from './users/users.controller.js';
-import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
-import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
 import {
   VaultSyncsController,
   vaultSyncOperations,
   vaultSyncSchemas,
 } from './vaults/vault-syncs.controller.js';
+import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
+import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -152,8 +152,8 @@ export const resources: readonly ResourceEntry[] = [
   { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptance] },
   { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
-  { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
+  { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },

@@ -150,8 +150,9 @@ async function digest(): Promise<string> {
 
 describe('odd texts (Q1, Q2)', () => {
   test.each(filters)('in %s?%s= find nothing, or are refused', async (path, name) => {
-    const ids: Readonly<Record<string, number>> = { groups: groupId, vaults: fixture.vaultId };
-    const target = path.replace('$D', String(ids[path.split('/')[2]!] ?? fixture.datasetId));
+    const { datasetId, vaultId } = fixture;
+    const owners: Readonly<Record<string, number>> = { vaults: vaultId, groups: groupId };
+    const target = path.replace('$D', String(owners[path.split('/')[2]!] ?? datasetId));
     for (const text of corpus) {
       const { status, text: body } = await ann.get(
         `${target}?${name}=${encodeURIComponent(text.toWellFormed())}`,
