@@ -4,9 +4,12 @@ import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
 import type { Permission } from './permission.js';
+import { hashSecret, randomSecret } from './secrets.js';
 import { all, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
-import { hashSecret, randomSecret } from './secrets.js';
+
+/** Characters of a code. */
+const codeLength = 30;
 
 /** A permission on a vault that whoever accepts an invitation gets. */
 export interface InvitedPermission {
@@ -116,7 +119,7 @@ export function invitationTable(db: Database): InvitationTable {
           await tx.run(sql`UPDATE invitations SET revoked_at = ${now}
             WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpen(now)}`);
         }
-        const code = randomSecret(30);
+        const code = randomSecret(codeLength);
         const row = {
           ...invitation,
           id: await nextSmallId(tx, 'invitation'),

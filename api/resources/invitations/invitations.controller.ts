@@ -102,7 +102,14 @@ export class InvitationsController {
         actor: user,
         action: 'invitation.create',
         subject: invitationSubject(created.row),
-        details: { role: created.row.role },
+        details: {
+          role: created.row.role,
+          group_ids: [...created.row.groupIds],
+          vault_permissions: created.row.vaultPermissions.map(({ vaultId, permission }) => ({
+            vault_id: vaultId,
+            permission,
+          })),
+        },
       });
       return created;
     });

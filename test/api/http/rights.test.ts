@@ -22,6 +22,12 @@ const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<
   'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
   'the vault is no longer theirs to read': (ben, vaultId) =>
     server.catalog.vaultPermissions.grant(vaultId, { userId: ben.user.id }, null),
+  'they leave the group that may write': async ({ user }) => {
+    const { groups } = server.catalog;
+    const filter = { accountId: user.accountId, userId: user.id };
+    const [group] = (await groups.list(filter, { limit: 1, offset: 0 })).rows;
+    expect(await groups.removeMember(group!.id, user.id)).toBe(true);
+  },
   'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
 };
 
@@ -30,7 +36,12 @@ test.each(Object.keys(losses))(
   async (loss) => {
     const ben = await server.user(`ben-${Object.keys(losses).indexOf(loss)}`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
-    await grant(server, vaultId, ben, 'write');
+    if (loss.includes('group')) {
+      const { groups, vaultPermissions } = server.catalog;
+      const { id } = await groups.create({ accountId: ben.user.accountId, name: loss });
+      await groups.addMember(id, ben.user.id);
+      await vaultPermissions.grant(vaultId, { groupId: id }, 'write');
+    } else await grant(server, vaultId, ben, 'write');
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
     const made = await ben.post('/v2/objects', file);
