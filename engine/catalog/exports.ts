@@ -28,7 +28,14 @@ export interface ExportRow extends JobRow {
   /** The version that the request names; null: the newest when the export runs. */
   readonly asOf: AsOf | null;
   readonly expiresAt: Millis | null;
+  /** Where the records come from, and what tells the file; null until it is written, and for exports of earlier releases. */
+  readonly provenance: JsonObject | null;
 }
+
+/** Adds the provenance of exports. */
+export const exportProvenanceSchema: readonly string[] = [
+  `ALTER TABLE exports ADD COLUMN provenance TEXT`,
+];
 
 const exports = table<ExportRow>(
   'exports',
@@ -48,6 +55,7 @@ const exports = table<ExportRow>(
     logVersion: 'plain',
     asOf: 'json',
     expiresAt: 'plain',
+    provenance: 'json',
   },
   {},
 );
@@ -82,6 +90,7 @@ export type ExportPatch = Partial<
     | 'bytes'
     | 'logVersion'
     | 'expiresAt'
+    | 'provenance'
   >
 >;
 
@@ -144,6 +153,7 @@ export function exportTable(db: Database): ExportTable {
           logVersion: null,
           asOf: job.asOf ?? null,
           expiresAt: null,
+          provenance: null,
         };
         await tx.run(exports.insert(row));
         await recordCreated(tx, id);

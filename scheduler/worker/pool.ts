@@ -6,7 +6,7 @@ import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
 import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import type { PartJob } from '../jobs/export/part.js';
+import type { LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -35,6 +35,7 @@ export interface ThreadJobs {
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
   readonly part: { readonly job: PartJob; readonly result: unknown };
+  readonly lengths: { readonly job: LengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
   readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };

@@ -11,7 +11,7 @@ import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import { encodePart, type PartJob } from '../jobs/export/part.js';
+import { encodePart, partLengths, type LengthJob, type PartJob } from '../jobs/export/part.js';
 import {
   migrateChunk,
   type MigratedChunk,
@@ -40,6 +40,11 @@ export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
 /** Some records of an export become a part of its file. */
 export async function part(job: PartJob): Promise<Outcome<unknown>> {
   return outcomeOf(async () => encodePart(job));
+}
+
+/** The lengths of the longest lists of some records of an export. */
+export async function lengths(job: LengthJob): Promise<Outcome<readonly number[]>> {
+  return outcomeOf(async () => partLengths(job));
 }
 
 /** Some segments of a dataset are searched for records with given keys. */

@@ -1,13 +1,5 @@
-import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import type { Projected } from './projection.js';
-
-/** One column of delimited text. */
-export interface DelimitedColumn {
-  /** Names from the top down. */
-  readonly path: readonly string[];
-  readonly projected: Projected;
-}
+import type { CellFormat } from './cells.js';
 
 /** The layout of delimited text. */
 export interface DelimitedLayout {
@@ -17,26 +9,28 @@ export interface DelimitedLayout {
   readonly isFormulaSafe: boolean;
 }
 
-/** The columns of a projection as columns of delimited text: an object becomes one column per member, a list stays one column. */
-export function cellColumns(projection: readonly Projected[]): readonly DelimitedColumn[] {
-  return projection.flatMap(({ column, isStored }) =>
-    isStored
-      ? leaves(column, [column.name], (only) => only)
-      : [{ path: [column.name], projected: { column, isStored } }],
-  );
-}
-
-/** `above` puts a column into the objects that it is in, so that it is read from there. */
-function leaves(
-  column: Column,
-  path: readonly string[],
-  above: (only: Column) => Column,
-): readonly DelimitedColumn[] {
-  if (column.isList || column.type !== 'object')
-    return [{ path, projected: { column: above(column), isStored: true } }];
-  return (column.children ?? []).flatMap((child) =>
-    leaves(child, [...path, child.name], (only) => above({ ...column, children: [only] })),
-  );
+/** Lines of delimited text; `ends` takes the offsets of their ends. */
+export function delimitedFormat(
+  layout: DelimitedLayout,
+  cells: number,
+  ends?: number[],
+): CellFormat {
+  const delimiter = layout.delimiter.charCodeAt(0);
+  const lineEnd = Buffer.from(layout.lineEnd);
+  let from = 0;
+  return {
+    begin(out) {
+      from = out.end;
+    },
+    end(out, cell, isThere) {
+      if (isThere) endCell(out, from, layout);
+      if (cell < cells - 1) out.byte(delimiter);
+    },
+    endRecord(out) {
+      out.append(lineEnd);
+      ends?.push(out.end);
+    },
+  };
 }
 
 /**

@@ -102,6 +102,7 @@ test('every operation that the server serves stands in the interface, but for it
     'DELETE /v1/users/*',
     'GET /v2/datasets/*/diff',
     'GET /v2/datasets/*/migrations',
+    'GET /v2/dataset_exports/*/provenance',
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
     'POST /v2/datasets/*/verify',
