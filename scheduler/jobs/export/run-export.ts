@@ -61,32 +61,26 @@ async function longestLists(
   { pool, signal }: RunContext,
 ): Promise<readonly number[]> {
   const longest = file.columns.map(() => 0);
-  const measuring = new Set<Promise<void>>();
-  const failed = new AbortController();
-  const stop = AbortSignal.any([signal, failed.signal]);
-  async function measure({ files, rows }: PartRows): Promise<void> {
-    const job = { files, rows, projection: file.projection };
-    const lengths = await pool.run('lengths', () => job, stop, { isUrgent: true });
-    for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
-  }
+  const measuring: Promise<readonly number[]>[] = [];
+  const next = async (): Promise<void> => {
+    for (const [i, length] of (await measuring.shift()!).entries())
+      longest[i] = Math.max(longest[i]!, length);
+  };
   try {
-    for await (const part of parts) {
-      // One that fails stays in the set, so that it is awaited.
-      const measured: Promise<void> = (async () => {
-        await measure(part);
-        measuring.delete(measured);
-      })();
+    for await (const { files, rows } of parts) {
+      const job = { files, rows, projection: file.projection };
+      const lengths = pool.run('lengths', () => job, signal, { isUrgent: true });
       // The promise is awaited later; until then a rejection must not count as unhandled.
-      measured.catch(() => undefined);
-      measuring.add(measured);
-      if (measuring.size > pool.threads + 1) await Promise.race(measuring);
+      lengths.catch(() => undefined);
+      measuring.push(lengths);
+      while (measuring.length > pool.threads + 1) await next();
     }
-    await Promise.all(measuring);
+    while (measuring.length > 0) await next();
     return longest;
   } catch (error) {
-    failed.abort();
-    await Promise.allSettled(measuring);
     throw signal.aborted ? canceled() : error;
+  } finally {
+    await Promise.allSettled(measuring);
   }
 }
 
