@@ -14,6 +14,7 @@ export const arrow: Writer<Uint8Array> = {
   description: 'Arrow IPC stream, uncompressed, with lists and objects as such.',
   partRecords: 16_384,
   encode: (records) => messages(records.arrowBatch()).batch,
+  bytesOf: (part) => [part],
   async *join(parts, { projection, provenance }) {
     const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
     const { schema, data } = recordBatch(builders, 0, 'own');

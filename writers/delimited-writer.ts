@@ -1,3 +1,4 @@
+import { hasAnyText } from '../engine/query/results/cells.js';
 import {
   delimitedCell,
   delimitedFormat,
@@ -24,8 +25,13 @@ export function delimitedWriter({
   return {
     ...format,
     partRecords: 8_192,
-    encode: (records, context) =>
-      records.cells(delimitedFormat(layout(context.options), fileCells(context).length)),
+    encode(records, context) {
+      const areTexts = fileCells(context).map(({ column, isList }) =>
+        hasAnyText({ ...column, isList }),
+      );
+      return records.cells(delimitedFormat(layout(context.options), areTexts));
+    },
+    bytesOf: (part) => [part],
     async *join(parts, context) {
       const titles = fileCells(context).map(({ title }) =>
         delimitedCell(title, context.options.isFormulaSafe, delimiter),

@@ -50,6 +50,7 @@ export function excelWriter(
       });
       return { pieces, cut: rows.cut };
     },
+    bytesOf: ({ pieces }) => pieces.map(({ deflated }) => deflated),
     async *join(parts, context, warn) {
       const cells = fileCells(context);
       if (cells.length > maxColumns)

@@ -21,6 +21,7 @@ export const parquet: Writer<EncodedRowGroup> = {
   description: 'Parquet, compressed with zstd, with lists and objects as such.',
   partRecords: 65_536,
   encode: (records, context) => encodeRowGroup(columnsOf(context), records.storedBatch()),
+  bytesOf: ({ bytes }) => [bytes],
   join: (parts, context) =>
     joinRowGroups(columnsOf(context), parts, createdBy, [
       ['strandlake.provenance', stringifyJson(context.provenance)],

@@ -1,5 +1,6 @@
 import type { CellFormat } from '../engine/query/results/cells.js';
-import { writeAscii, writeDouble } from '../engine/query/results/number-bytes.js';
+import { writeRaw } from '../engine/query/results/json-bytes.js';
+import { writeAscii, writeDouble, writeWhole } from '../engine/query/results/number-bytes.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
 import type { FileCell } from './writer.js';
 
@@ -32,20 +33,13 @@ export function sheetRows(
   const cut = new Uint32Array(cells.length);
   const ends: number[] = [];
   const counts = [0];
-  const letters = cells.map((_, i) => Buffer.from(columnLetters(i)));
   const kinds = cells.map(kindOf);
+  const references = cells.map((_, i) => Buffer.from(`<c r="${columnLetters(i)}`));
+  const openings = kinds.map(({ before }) => Buffer.from(`"${before}`));
   let inSheet = first % sheetRecords;
   let isOpen = false;
   let start = 0;
   let from = 0;
-
-  /** The reference of a cell up to its last quote, such as `<c r="B7"`. */
-  function reference(out: ByteSink, cell: number): void {
-    writeAscii(out, '<c r="');
-    out.append(letters[cell]!);
-    writeAscii(out, String(inSheet + 2));
-    out.byte(quote);
-  }
 
   return {
     cut,
@@ -57,8 +51,9 @@ export function sheetRows(
         isOpen = true;
       }
       start = out.end;
-      reference(out, cell);
-      writeAscii(out, kinds[cell]!.before);
+      write(out, references[cell]!);
+      writeWhole(out, inSheet + 2);
+      write(out, openings[cell]!);
       from = out.end;
     },
     end(out, cell, isThere) {
@@ -87,6 +82,10 @@ export function columnLetters(column: number): string {
   return column < 26 ? last : columnLetters(Math.floor(column / 26) - 1) + last;
 }
 
+function write(out: ByteSink, bytes: Uint8Array): void {
+  writeRaw(out, bytes, 0, bytes.length);
+}
+
 /** A kind of cell: what stands before the plain text of its value, and what makes it the XML of a cell, which returns whether a text was cut. */
 interface CellKind {
   readonly before: string;
@@ -94,12 +93,14 @@ interface CellKind {
 }
 
 const textBefore = ' t="inlineStr"><is><t>';
+const textAfter = Buffer.from('</t></is></c>');
 const numberBefore = '><v>';
+const numberAfter = Buffer.from('</v></c>');
 
 const number: CellKind = {
   before: numberBefore,
   end(out) {
-    writeAscii(out, '</v></c>');
+    write(out, numberAfter);
     return false;
   },
 };
@@ -128,16 +129,21 @@ const boolean: CellKind = {
 const date: CellKind = {
   before: '',
   end(out, from) {
-    const text = textFrom(out, from);
-    const serial = dateSerial(text);
-    if (serial === undefined) return becomeText(out, from, text);
+    const serial = dateSerial(out.bytes, from, out.end);
+    if (serial === undefined) return becomeText(out, from, textFrom(out, from));
+    const length = out.end - from;
     out.end = from;
-    const style = text.length === 10 ? 'date' : text.length === 19 ? 'seconds' : 'milliseconds';
-    writeAscii(out, ` s="${cellStyles[style]}"><v>`);
+    write(out, length === 10 ? dayBefore : length === 19 ? secondBefore : millisecondBefore);
     writeDouble(out, serial);
     return number.end(out, from);
   },
 };
+
+const [dayBefore, secondBefore, millisecondBefore] = [
+  cellStyles.date,
+  cellStyles.seconds,
+  cellStyles.milliseconds,
+].map((style) => Buffer.from(` s="${style}"><v>`)) as [Buffer, Buffer, Buffer];
 
 const text: CellKind = {
   before: textBefore,
@@ -151,7 +157,7 @@ const text: CellKind = {
       if (flag === 1 || (flag === 2 && bytes[i + 1] === letterX)) isPlain = false;
     }
     if (!isPlain) return becomeText(out, from - textBefore.length, textFrom(out, from));
-    writeAscii(out, '</t></is></c>');
+    write(out, textAfter);
     return false;
   },
 };
@@ -174,7 +180,7 @@ function kindOf({ column, isList }: FileCell): CellKind {
   return isList ? text : kinds[column.type];
 }
 
-const quote = 34;
+const hyphen = 45;
 const space = 32;
 const zero = 48;
 const one = 49;
@@ -231,16 +237,22 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * The number of a date (ECMA-376, part 1, section 18.17.4): days since 30 December 1899. Undefined before March 1900, because spreadsheets
- * count a 29 February 1900, and after 9999.
+ * The number of a date of the form `YYYY-MM-DD[THH:MM:SS[.ffffff]]` (ECMA-376, part 1, section 18.17.4): days since 30 December 1899.
+ * Undefined before March 1900, because spreadsheets count a 29 February 1900, and after 9999.
  */
-function dateSerial(plain: string): number | undefined {
-  const found = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{6}))?)?$/.exec(plain);
-  if (found === null) return undefined;
-  const [year, month, day, hour, minute, second, micros] = found
-    .slice(1)
-    .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number, number];
-  const days = Date.UTC(year, month - 1, day) / 86_400_000 + 25_569;
-  if (days < 61 || year < 1900) return undefined;
-  return days + (hour * 3600 + minute * 60 + second + micros / 1e6) / 86_400;
+function dateSerial(bytes: Uint8Array, from: number, end: number): number | undefined {
+  // The years of other dates have more digits or a sign.
+  if (bytes[from + 4] !== hyphen || bytes[from] === hyphen) return undefined;
+  const number = (at: number, digits: number): number => {
+    let value = 0;
+    for (let i = from + at; i < from + at + digits; i++) value = 10 * value + bytes[i]! - zero;
+    return value;
+  };
+  const year = number(0, 4);
+  const days = Date.UTC(year, number(5, 2) - 1, number(8, 2)) / 86_400_000 + 25_569;
+  if (year < 1900 || days < 61) return undefined;
+  if (end - from === 10) return days;
+  const seconds = number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+  const micros = end - from === 19 ? 0 : number(20, 6);
+  return days + (seconds + micros / 1e6) / 86_400;
 }

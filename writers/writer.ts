@@ -106,6 +106,8 @@ export interface Writer<Part = unknown> {
   readonly expandsLists?: boolean;
   /** Encodes the records of a part. */
   encode(records: RecordSource, context: FileContext): Part;
+  /** The arrays of a part that have its bytes, which are handed over between threads. */
+  bytesOf(part: Part): readonly Uint8Array[];
   /**
    * The bytes of the file, in order. Without parts, those of a valid file without records. Throws `invalid` if the format cannot have these
    * columns.

@@ -179,11 +179,6 @@ export const exportProvenance = answerSchema(
       description: 'SHA-256 of the file, in hex.',
       example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     },
-    md5: {
-      type: text,
-      description: 'MD5 of the file, in hex.',
-      example: '098f6bcd4621d373cade4e832627b4f6',
-    },
   },
 );
 

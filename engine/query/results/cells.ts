@@ -46,6 +46,19 @@ export function cellColumns(
   );
 }
 
+/** Whether the cell of a column may have any text, where the texts of other columns have digits, letters, `+`, `-`, `.` and `:` only. */
+export function hasAnyText({ type, isList }: Column): boolean {
+  return isList || textTypes.has(type);
+}
+
+const textTypes: ReadonlySet<Column['type']> = new Set([
+  'string',
+  'text',
+  'blob',
+  'json',
+  'object',
+]);
+
 /** `above` puts a column into the objects that it is in, so that it is read from there. */
 function leaves(
   column: Column,

@@ -9,22 +9,26 @@ export interface DelimitedLayout {
   readonly isFormulaSafe: boolean;
 }
 
-/** Lines of delimited text; `ends` takes the offsets of their ends. */
+/**
+ * Lines of delimited text. `areTexts` tells of each cell whether it may have any text, which others need no look at; `ends` takes the
+ * offsets of the ends of lines.
+ */
 export function delimitedFormat(
   layout: DelimitedLayout,
-  cells: number,
+  areTexts: readonly boolean[],
   ends?: number[],
 ): CellFormat {
   const delimiter = layout.delimiter.charCodeAt(0);
   const lineEnd = Buffer.from(layout.lineEnd);
+  const last = areTexts.length - 1;
   let from = 0;
   return {
     begin(out) {
       from = out.end;
     },
     end(out, cell, isThere) {
-      if (isThere) endCell(out, from, layout);
-      if (cell < cells - 1) out.byte(delimiter);
+      if (isThere && areTexts[cell]!) endCell(out, from, layout);
+      if (cell < last) out.byte(delimiter);
     },
     endRecord(out) {
       out.append(lineEnd);

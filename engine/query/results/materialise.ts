@@ -6,7 +6,7 @@ import { ByteSink } from '../../parquet/byte-sink.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import { ResultColumnBuilder, recordBatch } from './column-builders.js';
 import { columnNodes, type ColumnNode } from './column-nodes.js';
-import { cellColumns, type ProjectedCells, type CellFormat } from './cells.js';
+import { cellColumns, hasAnyText, type ProjectedCells, type CellFormat } from './cells.js';
 import { delimitedFormat, type DelimitedLayout } from './delimited.js';
 import { writeRaw } from './json-bytes.js';
 import { textNodes, type TextTarget } from './json-nodes.js';
@@ -107,7 +107,8 @@ export function delimitedLines(
   ends?: number[],
 ): Uint8Array<ArrayBuffer> {
   const columns = cellColumns(projection);
-  return writeCells(source, rows, columns, delimitedFormat(layout, columns.length, ends));
+  const areTexts = columns.map(({ column }) => hasAnyText(column));
+  return writeCells(source, rows, columns, delimitedFormat(layout, areTexts, ends));
 }
 
 /** The cells of every record as `format` writes them. Throws `internal` for a list that is longer than the width of its column. */

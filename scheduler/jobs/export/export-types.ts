@@ -11,6 +11,8 @@ export type ExportParams = QueryExport | CommitExport;
 interface ExportFile {
   readonly format: string;
   readonly snapshot: Snapshot;
+  /** Whether the file also becomes an object, which has an MD5 digest. */
+  readonly isStored: boolean;
   /** The longest lists are known only when it runs. */
   readonly file: Omit<FileContext, 'longest'>;
 }
@@ -41,7 +43,7 @@ export interface ExportResult {
   /** Name of the file in the scratch folder. */
   readonly file: string;
   readonly bytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hex; empty unless the file is stored. */
   readonly md5: string;
   /** Lower-case hex. */
   readonly sha256: string;

@@ -58,6 +58,11 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): unkn
   }
 }
 
+/** The arrays of an encoded part that have its bytes. */
+export function partBytes({ format }: PartJob, part: unknown): readonly Uint8Array[] {
+  return writerNamed(format)?.bytesOf(part) ?? [];
+}
+
 /** A part of an export of which the lists are measured. */
 export interface LengthJob extends PartRows {
   readonly projection: FileContext['projection'];

@@ -42,10 +42,10 @@ async function datasetPath(catalog: Tables, id: number): Promise<string | null> 
   return account ? `${account.domain}:${vault.name}:${object.path}` : null;
 }
 
-/** The provenance of a finished file, with what tells the file: its name, size, number of records and checksums. */
+/** The provenance of a finished file, with what tells the file: its name, size, number of records and checksum. */
 export function fileProvenance(
-  { provenance, bytes, records, sha256, md5 }: ExportResult,
+  { provenance, bytes, records, sha256 }: ExportResult,
   filename: string,
 ): JsonObject {
-  return { ...provenance, filename, documents_count: records, bytes, sha256, md5 };
+  return { ...provenance, filename, documents_count: records, bytes, sha256 };
 }

@@ -46,18 +46,19 @@ export async function prepareExport(
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
+  const common = { format: writer.format, snapshot, isStored: row.targetFullPath !== null, file };
   if (commitId === undefined) {
     const annotation = plan && {
       ...(await originOf(task, catalog)),
       task: plan.task,
       sourceDataset: String(row.datasetId),
     };
-    return { format: writer.format, snapshot, request, annotation, file };
+    return { ...common, request, annotation };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);
-  return { format: writer.format, snapshot, before, which: writtenBy(commit), file };
+  return { ...common, before, which: writtenBy(commit) };
 }
 
 /** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */

@@ -36,7 +36,10 @@ async function writeFile(
   const warnings: FileWarning[] = [];
   const name = `export.${writer.extension}`;
   const progress = { records: 0 };
-  const output = await createFile(join(context.scratch, name), { md5: true, sha256: true });
+  const output = await createFile(join(context.scratch, name), {
+    md5: params.isStored,
+    sha256: true,
+  });
   try {
     const parts = encodedParts(partJobs(params, file, findParts()), context, progress);
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
