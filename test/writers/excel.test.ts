@@ -40,7 +40,7 @@ function valuesOf(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
 }
 
 describe('a workbook', () => {
-  test('has numbers, dates, booleans and texts as such, under a row of titles', async () => {
+  test('has numbers, dates, booleans and texts as such, under a row of titles, and no formula (D3)', async () => {
     const from = await own.dataset(
       [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listOf(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
       [
