@@ -107,6 +107,8 @@ export interface ExportTable {
   delete(id: number): Promise<void>;
   /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
+  /** Completed exports whose e-mail is due, oldest first. */
+  unmailed(): Promise<readonly ExportRow[]>;
   /** The newest export of the records of a commit that has yet to end, or whose file stays until after `until`. */
   ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
   /** The versions of a dataset that exports are going to read which have yet to end. */
@@ -169,6 +171,13 @@ export function exportTable(db: Database): ExportTable {
         await tx.run(sql`DELETE FROM exports WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
       });
+    },
+    unmailed: async () => {
+      const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
+        WHERE status = 'completed' AND filename IS NOT NULL AND send_email_on_completion = 1 ORDER BY id`);
+      return rows
+        .map((row) => exports.parse(row))
+        .filter(({ metadata }) => (metadata['email'] as { status?: unknown } | undefined)?.status === 'pending'); // prettier-ignore
     },
     ofCommit: async (datasetId, commitId, until) => {
       const row = await db.get(sql`SELECT ${exports.columns} FROM exports

@@ -10,7 +10,6 @@ import {
   oneOf,
   nullable,
   nullableText,
-  readBy,
   reference,
   text,
   timestamp,
@@ -101,10 +100,9 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       example: null,
     },
     send_email_on_completion: {
-      type: readBy(boolean, (form, key) =>
-        form.boolean(key) === true ? form.fail(key, 'E-mail is not available yet.') : false,
-      ),
-      description: 'false: e-mail is not available yet.',
+      type: boolean,
+      description:
+        'true: the user is sent an e-mail when the file can be downloaded, if the server has a mail server; metadata.email tells whether it was sent.',
       example: false,
       create: 'optional',
     },

@@ -71,7 +71,7 @@ function writtenBy({ mode }: CommitRow): CommitExport['which'] {
 export async function publishExport(
   task: TaskRow,
   result: ExportResult,
-  { catalog, data, attempt, progress, now }: PublishContext,
+  { catalog, data, attempt, progress, mailDue, now }: PublishContext,
 ): Promise<Published> {
   const row = await exportOf(task, catalog);
   const { extension, mediaType } = checkFormat(row.format);
@@ -99,6 +99,7 @@ export async function publishExport(
     const metadata = {
       progress: finalProgress(progress, result.records),
       ...(result.warnings.length > 0 && { warnings: result.warnings }),
+      ...(row.sendEmailOnCompletion && { email: { status: 'pending' } }),
     };
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
@@ -106,6 +107,7 @@ export async function publishExport(
     if (blob !== undefined) await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
+  if (row.sendEmailOnCompletion) mailDue();
   return 'published';
 }
 
