@@ -41,7 +41,8 @@ async function writeFile(
     sha256: true,
   });
   try {
-    const parts = encodedParts(partJobs(params, file, findParts()), context, progress);
+    const jobs = partJobs(params, file, findParts());
+    const parts = encodedParts(jobs, context, progress, knownTotal(params));
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceled();
       await output.write(piece);
@@ -102,15 +103,22 @@ async function* partJobs(
   }
 }
 
+/** The number of records, where the log alone tells it. */
+function knownTotal(params: ExportParams): number | null {
+  if (!('request' in params) || needsEngine(params.snapshot, params.request)) return null;
+  return Math.min(params.snapshot.rows, params.request.limit);
+}
+
 /** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
 async function* encodedParts(
   jobs: AsyncGenerator<PartJob>,
   context: RunContext,
   progress: { records: number },
+  knownRecords: number | null,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
   const encoding: { readonly part: Promise<unknown>; readonly records: number }[] = [];
-  let total: number | null = null;
+  let total = knownRecords;
   const report = (): void =>
     context.progress({
       records: progress.records,
