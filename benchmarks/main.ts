@@ -1,5 +1,6 @@
 import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
+import { runExports } from './exports.js';
 import { runExpressions } from './expressions.js';
 import { runLog } from './log.js';
 import { runQueries } from './query.js';
@@ -12,6 +13,7 @@ const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promis
   formats: runFormats('formats'),
   versions: runVersions,
   expressions: runExpressions,
+  exports: runExports,
   log: runLog,
   ...Object.fromEntries(formats.map(({ name }) => [name, runFormats(name)])),
 };

@@ -1,9 +1,10 @@
-import { RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
+import { RecordBatch, RecordBatchStreamWriter, Schema } from 'apache-arrow';
+import { stringifyJson } from '../engine/core/json.js';
 import { ResultColumnBuilder, recordBatch } from '../engine/query/results/column-builders.js';
 import type { Writer } from './writer.js';
 
 /**
- * The Arrow IPC streaming format: a schema message, one message per batch, and an end-of-stream marker. Nothing is compressed, because
+ * The Arrow IPC streaming format: a schema message, whose metadata has the provenance, one message per batch, and an end-of-stream marker. Nothing is compressed, because
  * other implementations read the compressed buffers of apache-arrow 21 incorrectly.
  */
 export const arrow: Writer<Uint8Array> = {
@@ -13,13 +14,12 @@ export const arrow: Writer<Uint8Array> = {
   description: 'Arrow IPC stream, uncompressed, with lists and objects as such.',
   partRecords: 16_384,
   encode: (records) => messages(records.arrowBatch()).batch,
-  async *join(parts, { projection }) {
-    const empty = recordBatch(
-      projection.map(({ column }) => new ResultColumnBuilder(column)),
-      0,
-      'own',
-    );
-    yield messages(empty).schema;
+  bytesOf: (part) => [part],
+  async *join(parts, { projection, provenance }) {
+    const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
+    const { schema, data } = recordBatch(builders, 0, 'own');
+    const metadata = new Map([['strandlake.provenance', stringifyJson(provenance)]]);
+    yield messages(new RecordBatch(new Schema(schema.fields, metadata), data)).schema;
     yield* parts;
     yield endOfStream;
   },

@@ -1,5 +1,12 @@
 import { delimitedWriter } from './delimited-writer.js';
 
+const commaSeparated = {
+  extension: 'csv',
+  mediaType: 'text/csv',
+  delimiter: ',',
+  lineEnd: '\r\n',
+} as const;
+
 /**
  * CSV (RFC 4180): the first line has the titles of the fields, lines end with CR LF, and a cell with a comma, a quote or a line break
  * is quoted. Null is an empty cell, and an empty string is `""`. Lists and objects are JSON in one cell. Values are exact, so that
@@ -9,11 +16,16 @@ import { delimitedWriter } from './delimited-writer.js';
  * before such cells unless they are numbers; without it they are unchanged (threats D3).
  */
 export const csv = delimitedWriter({
+  ...commaSeparated,
   format: 'csv',
-  extension: 'csv',
-  mediaType: 'text/csv',
   description:
     'CSV (RFC 4180): a line of titles, then one line per record; lists are JSON in one cell.',
-  delimiter: ',',
-  lineEnd: '\r\n',
+});
+
+/** CSV in which a list has as many columns as the longest list of the file has elements, `b.0`, `b.1` and so on. */
+export const csvExpand = delimitedWriter({
+  ...commaSeparated,
+  format: 'csv-expand',
+  description: 'Like CSV, with a column for each element of a list: b.0, b.1 and so on.',
+  expandsLists: true,
 });

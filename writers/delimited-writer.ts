@@ -1,28 +1,40 @@
-import { delimitedCell, type DelimitedLayout } from '../engine/query/results/delimited.js';
-import type { Writer, WriterOptions } from './writer.js';
+import { hasAnyText } from '../engine/query/results/cells.js';
+import {
+  delimitedCell,
+  delimitedFormat,
+  type DelimitedLayout,
+} from '../engine/query/results/delimited.js';
+import { fileCells, type Writer, type WriterOptions } from './writer.js';
 
-/** The properties in which CSV and TSV differ. */
-export type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> &
-  Pick<DelimitedLayout, 'delimiter' | 'lineEnd'>;
+/** The properties in which delimited formats differ. */
+export type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> & {
+  readonly expandsLists?: boolean;
+} & Pick<DelimitedLayout, 'delimiter' | 'lineEnd'>;
 
 /** Creates the writer of a delimited text format whose first line has the titles of the fields. */
-export function delimitedWriter(format: DelimitedFormat): Writer<Uint8Array> {
-  const { delimiter, lineEnd } = format;
+export function delimitedWriter({
+  delimiter,
+  lineEnd,
+  ...format
+}: DelimitedFormat): Writer<Uint8Array> {
   const layout = ({ isFormulaSafe }: WriterOptions): DelimitedLayout => ({
     delimiter,
     lineEnd,
     isFormulaSafe,
   });
   return {
-    format: format.format,
-    extension: format.extension,
-    mediaType: format.mediaType,
-    description: format.description,
+    ...format,
     partRecords: 8_192,
-    encode: (records, { options }) => records.delimitedLines(layout(options)),
-    async *join(parts, { columns, options }) {
-      const titles = columns.map(({ title }) =>
-        delimitedCell(title, options.isFormulaSafe, delimiter),
+    encode(records, context) {
+      const areTexts = fileCells(context).map(({ column, isList }) =>
+        hasAnyText({ ...column, isList }),
+      );
+      return records.cells(delimitedFormat(layout(context.options), areTexts));
+    },
+    bytesOf: (part) => [part],
+    async *join(parts, context) {
+      const titles = fileCells(context).map(({ title }) =>
+        delimitedCell(title, context.options.isFormulaSafe, delimiter),
       );
       yield Buffer.from(titles.join(delimiter) + lineEnd);
       yield* parts;

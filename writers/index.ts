@@ -1,12 +1,22 @@
 import { arrow } from './arrow.js';
-import { csv } from './csv.js';
+import { csv, csvExpand } from './csv.js';
+import { excel, excelExpand } from './excel.js';
 import { json } from './json.js';
 import { parquet } from './parquet.js';
 import { tsv } from './tsv.js';
 import type { Writer } from './writer.js';
 
 /** Every export format. */
-export const writers: readonly Writer[] = [json, csv, tsv, parquet, arrow] as readonly Writer[];
+export const writers: readonly Writer[] = [
+  json,
+  csv,
+  csvExpand,
+  tsv,
+  excel,
+  excelExpand,
+  parquet,
+  arrow,
+] as readonly Writer[];
 
 /** The writer of a format, whose name may be in any letter case; undefined if there is none. */
 export function writerNamed(format: string): Writer | undefined {

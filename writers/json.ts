@@ -12,6 +12,7 @@ export const json: Writer<Uint8Array> = {
   description: 'JSON Lines, compressed with gzip: one record per line.',
   partRecords: 8_192,
   encode: (records) => gzipSync(records.jsonLines(), { level: gzipLevel }),
+  bytesOf: (part) => [part],
   async *join(parts) {
     let isEmpty = true;
     // A gzip file is a sequence of members (RFC 1952, section 2.2).

@@ -3,13 +3,17 @@ import {
   joinRowGroups,
   type EncodedRowGroup,
 } from '../engine/parquet/file-encoder.js';
+import { stringifyJson } from '../engine/core/json.js';
 import { AppError } from '../engine/core/errors.js';
 import type { ParquetColumn } from '../engine/parquet/schema.js';
 import { plainParquetColumns } from '../engine/store/arrow.js';
 import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
-/** Parquet, compressed with zstd: each part is a row group. Columns have their stored names. */
+/**
+ * Parquet, compressed with zstd: each part is a row group. Columns have their stored names. The provenance is in the key-value metadata of the
+ * footer.
+ */
 export const parquet: Writer<EncodedRowGroup> = {
   format: 'parquet',
   extension: 'parquet',
@@ -17,7 +21,11 @@ export const parquet: Writer<EncodedRowGroup> = {
   description: 'Parquet, compressed with zstd, with lists and objects as such.',
   partRecords: 65_536,
   encode: (records, context) => encodeRowGroup(columnsOf(context), records.storedBatch()),
-  join: (parts, context) => joinRowGroups(columnsOf(context), parts, createdBy),
+  bytesOf: ({ bytes }) => [bytes],
+  join: (parts, context) =>
+    joinRowGroups(columnsOf(context), parts, createdBy, [
+      ['strandlake.provenance', stringifyJson(context.provenance)],
+    ]),
 };
 
 function columnsOf({ projection }: FileContext): readonly ParquetColumn[] {

@@ -1,8 +1,14 @@
 import type { RecordBatch } from 'apache-arrow';
-import type { DelimitedLayout } from '../engine/query/results/delimited.js';
+import { stringifyJson } from '../engine/core/json.js';
+import type { JsonObject } from '../engine/core/types.js';
+import {
+  cellColumns,
+  type ProjectedCells,
+  type CellFormat,
+} from '../engine/query/results/cells.js';
 import type { Projected } from '../engine/query/results/projection.js';
 
-/** A column of a delimited text format; nested columns have dotted names. */
+/** A column of cells; nested columns have dotted names. */
 export interface WriterColumn {
   readonly name: string;
   readonly title: string;
@@ -16,10 +22,12 @@ export interface WriterOptions {
 
 /** The records of a part, in order, in each representation that a writer may need. */
 export interface RecordSource {
+  /** Number of records of the file before these. */
+  readonly first: number;
   /** One line of JSON per record. */
   jsonLines(): Uint8Array;
-  /** One line of delimited cells per record. */
-  delimitedLines(layout: DelimitedLayout): Uint8Array;
+  /** The cells of each record (`fileCells`). */
+  cells(format: CellFormat): Uint8Array;
   /** The records as columns with the names of the fields. */
   arrowBatch(): RecordBatch;
   /** The records as columns with their stored names, no two of which differ only in letter case. */
@@ -30,9 +38,54 @@ export interface RecordSource {
 export interface FileContext {
   /** Columns of the records. */
   readonly projection: readonly Projected[];
-  /** Columns of the delimited cells. */
+  /** Columns of the cells: those of `cellColumns`. */
   readonly columns: readonly WriterColumn[];
+  /** The length of the longest list of each of `columns`; null unless the format expands lists. */
+  readonly longest: readonly number[] | null;
   readonly options: WriterOptions;
+  /** Where the records come from: text, numbers, lists and objects as JSON. */
+  readonly provenance: JsonObject;
+}
+
+/** One of the cells that every record of a file has. */
+export interface FileCell extends WriterColumn {
+  /** The column of its values. */
+  readonly column: ProjectedCells['column'];
+  /** Whether it has a whole list, as JSON. */
+  readonly isList: boolean;
+}
+
+/** The cells of a record. The elements of a list that is expanded have the number of the element behind their name and title. */
+export function fileCells({ projection, columns, longest }: FileContext): readonly FileCell[] {
+  return cellColumns(projection, longest).flatMap(({ column, width }, i) => {
+    const { name, title } = columns[i]!;
+    if (width === null) return [{ name, title, column, isList: column.isList }];
+    return Array.from({ length: width }, (_, n) => ({
+      name: `${name}.${n}`,
+      title: `${title}.${n}`,
+      column,
+      isList: false,
+    }));
+  });
+}
+
+/** The members of the provenance as texts: other values than texts as JSON. */
+export function provenanceTexts({
+  provenance,
+}: FileContext): readonly (readonly [string, string])[] {
+  return Object.entries(provenance).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : stringifyJson(value),
+  ]);
+}
+
+/** What a file could not hold as it is stored, for the metadata of its task. */
+export interface FileWarning {
+  /** Name of the column. */
+  readonly field: string;
+  /** Number of values that are not as stored. */
+  readonly count: number;
+  readonly message: string;
 }
 
 /**
@@ -49,8 +102,19 @@ export interface Writer<Part = unknown> {
   readonly description: string;
   /** Maximum number of records of a part. */
   readonly partRecords: number;
+  /** Whether a list has a cell for each of its elements. */
+  readonly expandsLists?: boolean;
   /** Encodes the records of a part. */
   encode(records: RecordSource, context: FileContext): Part;
-  /** The bytes of the file, in order. Without parts, those of a valid file without records. */
-  join(parts: AsyncIterable<Part>, context: FileContext): AsyncIterable<Uint8Array>;
+  /** The arrays of a part that have its bytes, which are handed over between threads. */
+  bytesOf(part: Part): readonly Uint8Array[];
+  /**
+   * The bytes of the file, in order. Without parts, those of a valid file without records. Throws `invalid` if the format cannot have these
+   * columns.
+   */
+  join(
+    parts: AsyncIterable<Part>,
+    context: FileContext,
+    warn: (warning: FileWarning) => void,
+  ): AsyncIterable<Uint8Array>;
 }

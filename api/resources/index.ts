@@ -58,7 +58,7 @@ import {
 } from './datasets/disk-use.controller.js';
 import { VerifyController, verifyOperations, verifySchemas } from './datasets/verify.controller.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
-import { exportResource, signedDownload } from './exports/export.js';
+import { exportProvenance, exportResource, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
 import { ExpressionsController } from './expressions/expressions.controller.js';
 import { expressionOperations, expressionSchemas } from './expressions/expressions.operations.js';
@@ -195,7 +195,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
-  { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
+  { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload, exportProvenance] },
   { controller: MigrationsController, operations: [migrationOperations], declarations: [migrationResource] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
   { controller: SnapshotsController, operations: [snapshotOperations], declarations: [snapshotTask] },

@@ -51,7 +51,7 @@ export const query: Command = {
 export const exportCommand: Command = {
   name: 'export',
   usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditions} [--url <url>] [--token <token>]`,
-  help: 'exports the records that meet the conditions to a local file: csv, tsv, json, parquet or arrow',
+  help: 'exports the records that meet the conditions to a local file: csv, csv-expand, tsv, excel, excel-expand, json, parquet or arrow',
   async run({ args, env, terminal }) {
     const options = {
       ...queryOptions,
@@ -83,8 +83,9 @@ export const exportCommand: Command = {
     }
     const { download_url: url } = await client.get(`${path}/download?redirect=false`);
     const name = String(dataset['filename'] ?? dataset['name'] ?? dataset['id']);
-    const extension = values.format === 'json' ? 'json.gz' : values.format;
-    const file = values.out ?? `${name}.${extension}`;
+    // The address ends the name of the file with its extension, which not every format is called after.
+    const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
+    const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));
     show(terminal, { file, bytes, records: progressOf(job).records });
     return 0;

@@ -28,7 +28,14 @@ export interface ExportRow extends JobRow {
   /** The version that the request names; null: the newest when the export runs. */
   readonly asOf: AsOf | null;
   readonly expiresAt: Millis | null;
+  /** Where the records come from, and what tells the file; null until it is written, and for exports of earlier releases. */
+  readonly provenance: JsonObject | null;
 }
+
+/** Adds the provenance of exports. */
+export const exportProvenanceSchema: readonly string[] = [
+  `ALTER TABLE exports ADD COLUMN provenance TEXT`,
+];
 
 const exports = table<ExportRow>(
   'exports',
@@ -48,6 +55,7 @@ const exports = table<ExportRow>(
     logVersion: 'plain',
     asOf: 'json',
     expiresAt: 'plain',
+    provenance: 'json',
   },
   {},
 );
@@ -82,6 +90,7 @@ export type ExportPatch = Partial<
     | 'bytes'
     | 'logVersion'
     | 'expiresAt'
+    | 'provenance'
   >
 >;
 
@@ -98,6 +107,8 @@ export interface ExportTable {
   delete(id: number): Promise<void>;
   /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
+  /** Completed exports whose e-mail is due, oldest first. */
+  unmailed(): Promise<readonly ExportRow[]>;
   /** The newest export of the records of a commit that has yet to end, or whose file stays until after `until`. */
   ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
   /** The versions of a dataset that exports are going to read which have yet to end. */
@@ -144,6 +155,7 @@ export function exportTable(db: Database): ExportTable {
           logVersion: null,
           asOf: job.asOf ?? null,
           expiresAt: null,
+          provenance: null,
         };
         await tx.run(exports.insert(row));
         await recordCreated(tx, id);
@@ -159,6 +171,13 @@ export function exportTable(db: Database): ExportTable {
         await tx.run(sql`DELETE FROM exports WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
       });
+    },
+    unmailed: async () => {
+      const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
+        WHERE status = 'completed' AND filename IS NOT NULL AND send_email_on_completion = 1 ORDER BY id`);
+      return rows
+        .map((row) => exports.parse(row))
+        .filter(({ metadata }) => (metadata['email'] as { status?: unknown } | undefined)?.status === 'pending'); // prettier-ignore
     },
     ofCommit: async (datasetId, commitId, until) => {
       const row = await db.get(sql`SELECT ${exports.columns} FROM exports

@@ -2,6 +2,7 @@ import { objectCopySchema } from './object-copies.js';
 import { AppError } from '../core/errors.js';
 import { authenticationSchema } from './authentication-schema.js';
 import type { Database } from './database.js';
+import { exportProvenanceSchema } from './exports.js';
 import {
   archiveSchema,
   backgroundTaskSchema,
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   { version: 14, name: 'copies of objects', statements: objectCopySchema },
   { version: 15, name: 'sharing', statements: sharingSchema },
   { version: 16, name: 'passwords and applications', statements: authenticationSchema },
+  { version: 17, name: 'provenance of exports', statements: exportProvenanceSchema },
 ];
 
 /**

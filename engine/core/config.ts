@@ -35,6 +35,10 @@ export interface Config {
   readonly rateLimit: number;
   /** How long earlier versions of datasets, and deleted records, are kept. */
   readonly keepVersionsDays: number;
+  /** `smtp://` or `smtps://` with host, port, user and password of a mail server; null: no e-mail is sent. */
+  readonly smtpUrl: string | null;
+  /** The sender of e-mails; null: none is sent. */
+  readonly mailFrom: string | null;
   readonly log: LogLevel;
 }
 
@@ -118,6 +122,21 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('keep-versions-days', '<number>', 'days for which earlier versions can be read'),
     ...byDefault(7),
     parse: (text) => wholeNumber(text, 0, 36_500),
+  },
+  smtpUrl: {
+    ...named('smtp-url', '<url>', 'mail server: smtp(s)://user:password@host:port'),
+    ...byDefault<string | null>(null, 'no e-mail'),
+    parse: smtpServer,
+  },
+  mailFrom: {
+    ...named('mail-from', '<address>', 'sender of e-mails'),
+    ...byDefault<string | null>(null, 'no e-mail'),
+    parse: (text) =>
+      matching(
+        text,
+        /^([^\r\n<>]*<)?[^\s@<>]+@[^\s@<>]+>?$/,
+        'an address such as Strandlake <exports@example.org>',
+      ),
   },
   log: {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),
@@ -260,6 +279,13 @@ function origin(text: string): string {
   if (plain && /^https?:$/.test(url.protocol)) return url.origin;
   // Clients replace the path of the URL, so a prefix would be lost.
   throw new Error(`must be http(s)://host[:port] without a path, not "${text}"`);
+}
+
+function smtpServer(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^smtps?:$/.test(url.protocol) && url.hostname !== '') return text;
+  // It may have a password, which must not be logged.
+  throw new Error('must be smtp://host:port or smtps://user:password@host:port');
 }
 
 function addresses(text: string): readonly string[] {

@@ -13,10 +13,11 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 /** Bytes written between two checks of the free space: less than the reserve, because several writers may pass a check at once. */
 const reserveCheckBytes = 8 << 20;
 
-/** The size of a written file, and its MD5 digest in hex. */
+/** The size of a written file, and its digests in hex: empty unless requested. */
 export interface WrittenFile {
   readonly bytes: number;
   readonly md5: string;
+  readonly sha256: string;
 }
 
 /** Writes a new file. End with `finish` (the file is durable), `closeUnflushed`, or `abort` (the file is removed). */
@@ -27,12 +28,14 @@ export class FileWriter {
   #checkedTo = 0;
   readonly #handle: fs.FileHandle;
   readonly #md5: Hash | undefined;
+  readonly #sha256: Hash | undefined;
   readonly #mayUseReserve: boolean;
 
   constructor(path: string, handle: fs.FileHandle, options: CreateOptions) {
     this.path = path;
     this.#handle = handle;
     this.#md5 = options.md5 === true ? createHash('md5') : undefined;
+    this.#sha256 = options.sha256 === true ? createHash('sha256') : undefined;
     this.#mayUseReserve = options.mayUseReserve === true;
   }
 
@@ -43,6 +46,7 @@ export class FileWriter {
   async write(piece: Uint8Array): Promise<void> {
     await this.#leaveReserve(piece.byteLength);
     this.#md5?.update(piece);
+    this.#sha256?.update(piece);
     let written = 0;
     while (written < piece.byteLength) {
       const bytes = writableBytes(piece.byteLength - written);
@@ -66,7 +70,7 @@ export class FileWriter {
     await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
   }
 
-  /** Flushes and closes the file. `md5` is empty unless requested. The name is durable only after `syncFolder`. */
+  /** Flushes and closes the file. The name is durable only after `syncFolder`. */
   async finish(): Promise<WrittenFile> {
     try {
       // Never retry a failed flush: the kernel may have dropped the pages (threats R6). The caller abandons the file.
@@ -74,7 +78,11 @@ export class FileWriter {
     } finally {
       await step(this.path, 'close', 'close', () => this.#handle.close());
     }
-    return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
+    return {
+      bytes: this.#bytes,
+      md5: this.#md5?.digest('hex') ?? '',
+      sha256: this.#sha256?.digest('hex') ?? '',
+    };
   }
 
   /** Closes the file without making it durable; call `flushFile` before the file is committed. */
@@ -92,6 +100,7 @@ export class FileWriter {
 /** Options for creating a file. */
 export interface CreateOptions {
   readonly md5?: boolean;
+  readonly sha256?: boolean;
   readonly mode?: number;
   /** Whether the file may use the last bytes of the disk, which are reserved for small files that finish, cancel or delete work. */
   readonly mayUseReserve?: boolean;

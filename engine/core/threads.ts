@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Transferable } from 'node:worker_threads';
-import { Piscina } from 'piscina';
+import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { fromErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
 
@@ -78,6 +78,19 @@ export class Threads {
     return this.#piscina.destroy();
   }
 }
+
+/**
+ * What a task returns so that the memory of these arrays, which are parts of its result, is handed over, not copied. Nothing else in the thread
+ * may use that memory. Small arrays are copied all the same, because Node shares the memory of small buffers.
+ */
+export function handedOver<T>(result: T, arrays: readonly ArrayBufferView[]): T {
+  const buffers = arrays.flatMap(({ buffer, byteLength }) =>
+    byteLength < smallBytes ? [] : [buffer],
+  );
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as T;
+}
+
+const smallBytes = 64 << 10;
 
 async function exited(before: Piscina['threads'], now: Piscina['threads']): Promise<void> {
   const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);

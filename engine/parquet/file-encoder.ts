@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { writeChunk, type ChunkMeta, type ChunkOutput, type RowPages } from './write-chunk.js';
 import { writeIndexes } from './page-index.js';
-import { magic, writeFooter, type RowGroupMeta } from './write-footer.js';
+import { magic, writeFooter, type KeyValue, type RowGroupMeta } from './write-footer.js';
 import {
   parentLevels,
   listFrame,
@@ -61,11 +61,15 @@ export function encodeRowGroup(
   return new ParquetEncoder(columns, '').rowGroup(batch);
 }
 
-/** The bytes of a Parquet file of these columns, from row groups that may have been encoded in several threads. */
+/**
+ * The bytes of a Parquet file of these columns, from row groups that may have been encoded in several threads. `metadata` becomes the
+ * key-value metadata of its footer.
+ */
 export async function* joinRowGroups(
   columns: readonly ParquetColumn[],
   groups: AsyncIterable<EncodedRowGroup>,
   createdBy: string,
+  metadata: readonly KeyValue[] = [],
 ): AsyncGenerator<Uint8Array> {
   yield magic;
   let offset = magic.length;
@@ -78,7 +82,7 @@ export async function* joinRowGroups(
   const end = new ByteSink(64 << 10);
   try {
     const indexes = writeIndexes(end, offset, chunksOf(metas));
-    writeFooter(end, parquetSchema(columns), metas, indexes, createdBy);
+    writeFooter(end, parquetSchema(columns), metas, indexes, createdBy, metadata);
     yield end.written().slice();
   } finally {
     end.release();

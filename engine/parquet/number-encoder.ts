@@ -47,11 +47,14 @@ export function numberEncoder(
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
 
+/** Doubles hold these numbers, and twice as many, as the zigzag encoding needs, exactly. */
+const maxExact = 2 ** 52;
+
 function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
   if (extremes === undefined) return undefined;
   const base = Number(extremes.min);
   const span = Number(extremes.max) - base;
-  if (span >= 2 ** 31 || !Number.isSafeInteger(base)) return undefined;
+  if (span >= 2 ** 31 || Math.abs(base) > maxExact || base + span > maxExact) return undefined;
   const { count } = values;
   const distances = acquire(Int32Array, count);
   const low = Number(BigInt.asIntN(32, BigInt(base)));

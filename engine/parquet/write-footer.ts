@@ -13,6 +13,9 @@ export interface RowGroupMeta {
   readonly chunks: readonly ChunkMeta[];
 }
 
+/** An entry of the key-value metadata of a file. */
+export type KeyValue = readonly [key: string, value: string];
+
 /** The first and the last four bytes of a Parquet file. */
 export const magic = Buffer.from('PAR1');
 
@@ -30,6 +33,7 @@ export function writeFooter(
   groups: readonly RowGroupMeta[],
   indexes: readonly ChunkIndexLocation[],
   createdBy: string,
+  metadata: readonly KeyValue[] = [],
 ): void {
   const begin = sink.end;
   const thrift = new ThriftWriter(sink);
@@ -44,6 +48,13 @@ export function writeFooter(
   let chunks = 0;
   for (const group of groups) {
     writeRowGroup(thrift, group, indexes.slice(chunks, (chunks += group.chunks.length)));
+  }
+  if (metadata.length > 0) thrift.list(5, thriftType.struct, metadata.length);
+  for (const [key, value] of metadata) {
+    thrift.start();
+    thrift.string(1, key);
+    thrift.string(2, value);
+    thrift.end();
   }
   thrift.string(6, createdBy);
   // Readers ignore the bounds of a column without a `ColumnOrder`; field 1 is `TYPE_ORDER`.

@@ -26,7 +26,7 @@ export class EncodedDigest {
 
   /** Call it once, after the last `add`. */
   finish(): WrittenFile {
-    return { bytes: this.bytes, md5: this.#md5.digest('hex') };
+    return { bytes: this.bytes, md5: this.#md5.digest('hex'), sha256: '' };
   }
 }
 

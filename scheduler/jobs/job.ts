@@ -139,6 +139,8 @@ export interface PublishContext {
   persist(work: () => Promise<void>): Promise<void>;
   /** To be called after a commit to a dataset. */
   committed(datasetId: number): void;
+  /** To be called after an export whose e-mail is due has completed. */
+  mailDue(): void;
   now(): number;
 }
 

@@ -14,6 +14,7 @@ import { startHost, type Host } from '../worker/host.js';
 import { spillFolder } from '../worker/messages.js';
 import { JobQueue } from './queue.js';
 import { Reconciliation } from './reconcile.js';
+import { ExportMailer } from '../fetch/export-mailer.js';
 import { sweepAll, sweepDatasets, sweepExpired } from './sweep.js';
 
 /** Dependencies and settings of the scheduler. Optional settings have defaults, which tests override. */
@@ -22,7 +23,7 @@ export interface SchedulerOptions {
   readonly store: Store;
   readonly data: DataFolder;
   readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
-    Partial<Pick<Config, 'allowAddresses'>>;
+    Partial<Pick<Config, 'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;
   /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
   readonly now?: () => number;
@@ -62,6 +63,8 @@ export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | '
   status(): Status;
   /** Why a dataset is refused: its log is unreadable or lacks entries. Undefined if it is not refused. */
   refusal(datasetId: number): string | undefined;
+  /** Whether e-mails can be sent: the settings of a mail server are there. */
+  readonly sendsMail: boolean;
   /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
   /** Sets what answers the functions of the host that expressions of jobs call. */
@@ -96,6 +99,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let sweeper: NodeJS.Timeout | undefined;
   let recovery: NodeJS.Timeout | undefined;
   let answerCall: AnswerCall = () => Promise.reject(new AppError('internal', 'no host')); // until the API is there
+  const mailer = new ExportMailer({ catalog, config, report, now });
   const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
     jobs,
@@ -108,6 +112,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     send: (message) => host?.send(message),
     killWorker: () => host?.kill() ?? false,
     committed: (datasetId) => upkeep.committed(datasetId),
+    mailDue: () => mailer.send(),
     answerCall: (userId, call, signal) => answerCall(userId, call, signal),
     report,
     now,
@@ -139,6 +144,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   return {
+    sendsMail: mailer.isSetUp,
     fileTables,
     async start() {
       await reconciliation.run();
@@ -170,6 +176,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           ),
       });
       queue.open();
+      mailer.send();
       await upkeep.checkAll();
     },
     answerCalls: (answer) => void (answerCall = answer),
@@ -188,6 +195,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       clearInterval(sweeper);
       clearInterval(recovery);
       await queue.close(closeMs);
+      await mailer.close();
       await upkeep.idle();
       await host?.close();
       host = null;

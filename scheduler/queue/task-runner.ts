@@ -40,6 +40,8 @@ export interface TaskRunnerOptions {
   readonly answerCall: AnswerCall;
   /** Called after a task has committed to a dataset. */
   committed(datasetId: number): void;
+  /** Called after an export whose e-mail is due has completed. */
+  mailDue(): void;
   /** Reports a problem to the operator. */
   report(message: string): void;
   now(): number;
@@ -352,10 +354,10 @@ export class TaskRunner {
   }
 
   #context(running: RunningTask): PublishContext {
-    const { catalog, store, data, now, committed } = this.#options;
+    const { catalog, store, data, now, committed, mailDue } = this.#options;
     const { attempt, progress } = running;
     const persist = (work: () => Promise<void>): Promise<void> => this.#persist(work);
-    return { catalog, store, data, attempt, progress, persist, committed, now };
+    return { catalog, store, data, attempt, progress, persist, committed, mailDue, now };
   }
 }
 

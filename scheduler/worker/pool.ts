@@ -12,7 +12,7 @@ import type {
 } from '../../engine/change/sort-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import type { PartJob } from '../jobs/export/part.js';
+import type { LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -43,6 +43,7 @@ export interface ThreadJobs {
   readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };
+  readonly lengths: { readonly job: LengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
   readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };

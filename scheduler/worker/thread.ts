@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { handedOver } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
 import {
@@ -19,7 +20,13 @@ import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import { encodePart, type PartJob } from '../jobs/export/part.js';
+import {
+  encodePart,
+  partBytes,
+  partLengths,
+  type LengthJob,
+  type PartJob,
+} from '../jobs/export/part.js';
 import {
   migrateChunk,
   type MigratedChunk,
@@ -55,9 +62,15 @@ export async function sort(order: SortOrder): Promise<Outcome<SortedSegment>> {
   return outcomeOf(() => sortRows(order));
 }
 
-/** Some records of an export become a part of its file. */
+/** Some records of an export become a part of its file, whose bytes are handed over. */
 export async function part(job: PartJob): Promise<Outcome<unknown>> {
-  return outcomeOf(async () => encodePart(job));
+  const outcome = await outcomeOf(async () => encodePart(job));
+  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value)) : outcome;
+}
+
+/** The lengths of the longest lists of some records of an export. */
+export async function lengths(job: LengthJob): Promise<Outcome<readonly number[]>> {
+  return outcomeOf(async () => partLengths(job));
 }
 
 /** Some segments of a dataset are searched for records with given keys. */

@@ -73,7 +73,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
     ],
   },
   {
-    modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/,
+    modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$|^nodemailer$/,
     through: ['scheduler/fetch/'],
   },
   {

@@ -1,3 +1,4 @@
+import { valueSymbol } from 'piscina';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
@@ -61,11 +62,14 @@ function openEngine(data: DataFolder): Promise<QueryEngine> {
 }
 
 function poolInProcess(threads: number): Pool {
-  const jobs = thread as unknown as Record<string, (job: unknown) => Promise<Outcome<unknown>>>;
+  type Answer = Outcome<unknown> | { readonly [valueSymbol]: Outcome<unknown> };
+  const jobs = thread as unknown as Record<string, (job: unknown) => Promise<Answer>>;
   return {
     threads,
     async run<K extends keyof ThreadJobs>(kind: K, job: (attempt: number) => ThreadJobs[K]['job']) {
-      const outcome = await jobs[kind]!(job(1));
+      const answer = await jobs[kind]!(job(1));
+      // What a thread hands over stands in an object of its own.
+      const outcome = valueSymbol in answer ? answer[valueSymbol] : answer;
       if (!outcome.ok) throw fromErrorValue(outcome.error);
       return outcome.value as ThreadJobs[K]['result'];
     },

@@ -1,119 +1,37 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { parseJson } from '../../engine/core/json.js';
-import type { Column, Columns, Value } from '../../engine/core/types.js';
+import type { Column, Columns } from '../../engine/core/types.js';
 import { encodeRowGroup, joinRowGroups } from '../../engine/parquet/file-encoder.js';
 import { plainParquetColumns } from '../../engine/store/arrow.js';
-import { all } from '../../engine/query/predicate/predicate.js';
-import type { QueryRequest } from '../../engine/query/request/request.js';
-import { cellColumns } from '../../engine/query/results/delimited.js';
 import { materialise, openSegments, type RowRef } from '../../engine/query/results/materialise.js';
-import { project } from '../../engine/query/results/projection.js';
-import { writeSegment } from '../engine/store/write-segment.js';
-import { schemaFile } from '../../engine/store/schema-file.js';
-import { encodePart } from '../../scheduler/jobs/export/part.js';
-import type { FileContext } from '../../writers/writer.js';
-import { writerNamed, writers } from '../../writers/index.js';
-import {
-  column,
-  fieldRows,
-  listOf,
-  openBench,
-  type Bench,
-  type Dataset,
-} from '../engine/query/dataset.js';
+import { writers, writerNamed } from '../../writers/index.js';
+import { column, listOf, type Dataset } from '../engine/query/dataset.js';
 import { naiveJson, naiveTexts, rawRecords } from '../engine/query/results/naive-json.js';
-import {
-  batchOf,
-  random,
-  randomColumns,
-  randomStyle,
-  randomValue,
-} from '../engine/store/random.js';
+import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
+import { contextOf, whole, written, WriterBench } from './written.js';
 
-let bench: Bench;
-let folder: string;
+let own: WriterBench;
 beforeAll(async () => {
-  bench = await openBench();
-  folder = join(bench.folder, 'datasets', 'own');
-  mkdirSync(folder, { recursive: true });
+  own = await WriterBench.open();
 });
-afterAll(() => bench.close());
-
-const whole: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
-let last = 0;
-
-/** A dataset of two segments with the given values, by column. */
-async function dataset(columns: Columns, values: readonly (readonly Value[])[]): Promise<Dataset> {
-  const id = ++last;
-  const files = [join(folder, `schema-${id}.parquet`)];
-  writeFileSync(files[0]!, schemaFile(columns));
-  const segments = [];
-  const rows = values[0]!.length;
-  const middle = Math.ceil(rows / 2);
-  for (const [from, to] of [[0, middle] as const, [middle, rows] as const]) {
-    if (from === to) continue;
-    const some = values.map((each) => each.slice(from, to));
-    const data = batchOf(columns, some, to - from, BigInt(id));
-    const path = join(folder, `segment-${id}-${from}.parquet`);
-    segments.push(await writeSegment({ columns, data, rows: to - from }, path));
-    files.push(path);
-  } // prettier-ignore
-  const snapshot = { datasetId: id, version: 1, columns, segments, rows, bytes: 0, files };
-  return { snapshot, fields: fieldRows(columns, []) };
-}
-
-interface Wanted {
-  readonly request?: Partial<QueryRequest>;
-  readonly isFormulaSafe?: boolean;
-}
-
-function contextOf(
-  { snapshot, fields }: Dataset,
-  { request, isFormulaSafe = false }: Wanted,
-): FileContext {
-  const projection = project(snapshot.columns, fields, { ...whole, ...request });
-  const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
-  return { projection, columns, options: { isFormulaSafe } };
-}
+afterAll(() => own.close());
 
 test('the help of the command line names every format', () => {
   for (const { format } of writers)
     expect(exportCommand.help).toMatch(new RegExp(`\\b${format}\\b`));
 });
 
-/** The export of a dataset in a format, in parts of 700 records. */
-async function written(format: string, from: Dataset, wanted: Wanted = {}): Promise<Buffer> {
-  const writer = writerNamed(format)!;
-  const { snapshot } = from;
-  const context = contextOf(from, wanted);
-  const refs = snapshot.segments.flatMap(({ rows }, segment) => Array.from({ length: rows }, (_, row) => [segment, row])); // prettier-ignore
-  async function* parts(): AsyncGenerator<unknown> {
-    const files = snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) }));
-    for (let at = 0; at < refs.length; at += 700) {
-      const rows = Int32Array.from(refs.slice(at, at + 700).flat());
-      // Parts are sent between threads.
-      yield structuredClone(
-        encodePart(structuredClone({ format, context, files, rows, annotation: null })),
-      );
-    }
-  }
-  const pieces: Uint8Array[] = [];
-  for await (const piece of writer.join(parts(), context)) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces);
-}
-
 /** The records of a Parquet file as JSON, as DuckDB reads them. */
 async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> {
-  const path = join(folder, `back-${++last}.parquet`);
+  const path = own.path('back.parquet');
   writeFileSync(path, bytes);
-  const rows = await bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
+  const rows = await own.bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
     { type: 'string', value: [path] },
   ]);
   return rows.map((row) => {
@@ -168,7 +86,10 @@ test('the list of formats', () => {
     [
       ['json', 'json.gz', 'application/gzip'],
       ['csv', 'csv', 'text/csv'],
+      ['csv-expand', 'csv', 'text/csv'],
       ['tsv', 'tsv', 'text/tab-separated-values'],
+      ['excel', 'xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+      ['excel-expand', 'xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
       ['parquet', 'parquet', 'application/vnd.apache.parquet'],
       ['arrow', 'arrows', 'application/vnd.apache.arrow.stream'],
     ],
@@ -185,12 +106,12 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
       const style = randomStyle(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
     });
-    const from = await dataset(columns, values);
-    const texts = await naiveTexts(bench, from, whole);
+    const from = await own.dataset(columns, values);
+    const texts = await naiveTexts(own.bench, from, whole);
     // Not split into lines, because random values of JSON columns contain line ends.
     const json = gunzipSync(await written('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
-    const { projection, rows: raw } = await rawRecords(bench, from, whole);
+    const { projection, rows: raw } = await rawRecords(own.bench, from, whole);
     const all = projection.map((each) => each.column);
     expect(await readBack(await written('parquet', from), all)).toEqual(texts);
     const table = tableFromIPC(await written('arrow', from));
@@ -211,7 +132,7 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
 
 test('values have the same representation in every format', async () => {
   const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore
-  const from = await dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
+  const from = await own.dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
   const request = { excludeFields: [['_id'], ['_commit']] };
   expect(lines(gunzipSync(await written('json', from, { request })))).toEqual([
     '{"d":1,"f":0.1,"n":9223372036854775807,"day":"1970-01-01","o":{"flag":true,"tags":["a,b",null]}}',
@@ -229,8 +150,20 @@ test('values have the same representation in every format', async () => {
   );
 });
 
+test('longs around the limits of doubles are exact, whatever stands beside them', async () => {
+  const limits = [2n ** 52n, 2n ** 53n, 2n ** 54n, 2n ** 63n - 9n];
+  for (const limit of [...limits, ...limits.map((each) => -each)]) {
+    const values = Array.from({ length: 16 }, (_, i) => limit + BigInt(i) - 8n);
+    for (const some of [values, values.toReversed(), [values[1]!, values[12]!, -5n, 3n]]) {
+      const from = await own.dataset([column('n', 'long')], [some]);
+      const request = { fields: [['n']] };
+      expect((await written('csv', from, { request })).toString()).toBe(`n\r\n${some.map((value) => `${value}\r\n`).join('')}`); // prettier-ignore
+    }
+  }
+});
+
 test('a file without records is valid', async () => {
-  const from: Dataset = { ...(await dataset([column('a', 'string')], [['x']])) };
+  const from: Dataset = { ...(await own.dataset([column('a', 'string')], [['x']])) };
   const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
   expect(gunzipSync(await written('json', empty))).toHaveLength(0);
   expect((await written('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
@@ -241,7 +174,7 @@ test('a file without records is valid', async () => {
 });
 
 test('fields without values are null, and Parquet needs at least one field', async () => {
-  const from = await dataset([column('a', 'string')], [['x', 'y']]);
+  const from = await own.dataset([column('a', 'string')], [['x', 'y']]);
   const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
   const more = { ...from, fields };
   const request = { fields: [['a'], ['later']] };
@@ -260,7 +193,7 @@ describe('delimited text', () => {
   const values = ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', 'a\nb', '', null, ' x ', '=1+1', '-5', '雪', '"', 'a\tb', '""']; // prettier-ignore
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s reproduces values that need quotes', async (format, delimiter, lineEnd) => {
-    const from = await dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
+    const from = await own.dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
     const text = (await written(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
     expect(text.startsWith(`"The ""title"""${delimiter}n${lineEnd}plain${delimiter}0${lineEnd}`)).toBe(true); // prettier-ignore
     expect(parseCells(text, delimiter, lineEnd).slice(1)).toEqual(values.map((value, i) => [value, String(i)])); // prettier-ignore
@@ -268,7 +201,7 @@ describe('delimited text', () => {
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, with csv_safe (D3)', async (format, delimiter, lineEnd) => {
     const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5', '=a,"b"'];
-    const from = await dataset([column('=title', 'string')], [cells]);
+    const from = await own.dataset([column('=title', 'string')], [cells]);
     const request = { excludeFields: [['_id'], ['_commit']] };
     const file = await written(format, from, { request, isFormulaSafe: true });
     expect(parseCells(file.toString(), delimiter, lineEnd).flat()).toEqual([
@@ -280,7 +213,7 @@ describe('delimited text', () => {
 });
 
 test('cells are the texts of the cells of a table', async () => {
-  const from = await dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
+  const from = await own.dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
   const source = openSegments(
     from.snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
   );

@@ -37,6 +37,12 @@ export async function createExport(
     dataset && (await readAnnotationOf(context, form, dataset, { format, params }));
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
+  if (options.sendEmailOnCompletion === true && !context.scheduler.sendsMail) {
+    form.fail(
+      'send_email_on_completion',
+      'This server sends no e-mail: leave it out, or set --smtp-url and --mail-from.',
+    );
+  }
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
   await requireNoSnapshot(context, dataset, 'dataset_id');

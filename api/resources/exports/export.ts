@@ -7,9 +7,9 @@ import {
   integer,
   jsonObject,
   jsonObjects,
+  oneOf,
   nullable,
   nullableText,
-  readBy,
   reference,
   text,
   timestamp,
@@ -100,10 +100,9 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       example: null,
     },
     send_email_on_completion: {
-      type: readBy(boolean, (form, key) =>
-        form.boolean(key) === true ? form.fail(key, 'E-mail is not available yet.') : false,
-      ),
-      description: 'false: e-mail is not available yet.',
+      type: boolean,
+      description:
+        'true: the user is sent an e-mail when the file can be downloaded, if the server has a mail server; metadata.email tells whether it was sent.',
       example: false,
       create: 'optional',
     },
@@ -132,6 +131,54 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     },
   },
 });
+
+/** Where the records of a file come from, and what tells the file. */
+export const exportProvenance = answerSchema(
+  'ExportProvenance',
+  'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',
+  {
+    export_id: { type: id, example: 5107 },
+    format: { type: text, example: 'csv' },
+    dataset_id: { type: id, example: 4812 },
+    dataset_full_path: {
+      type: nullableText,
+      description: 'The full path of the dataset when the export ran.',
+      example: 'lab:Cohorts:/variants',
+    },
+    dataset_version: {
+      type: integer,
+      description: 'The version of the dataset, which counts from 0.',
+      example: 3,
+    },
+    commit_id: {
+      type: nullable(id),
+      description: 'The last commit of that version; null before the first.',
+      example: 5099,
+    },
+    content: {
+      type: oneOf('query', 'commit'),
+      description: 'query: the records that the query finds. commit: those that the commit wrote.',
+      example: 'query',
+    },
+    query: {
+      type: reference('ExportQuery'),
+      example: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'] },
+    },
+    target_fields: { type: jsonObjects, example: [] },
+    annotator_params: { type: jsonObject, example: {} },
+    exported_at: { type: timestamp, example: '2026-03-02T09:15:01.000Z' },
+    software: { type: text, example: 'strandlake' },
+    software_version: { type: text, example: '0.1.0' },
+    filename: { type: text, example: 'variants-5107.csv' },
+    documents_count: { type: integer, description: 'Number of records.', example: 1204 },
+    bytes: { type: integer, example: 48_211 },
+    sha256: {
+      type: text,
+      description: 'SHA-256 of the file, in hex.',
+      example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  },
+);
 
 /** Where a file can be downloaded without credentials. */
 export const signedDownload = answerSchema(

@@ -50,6 +50,16 @@ export class ExportsController extends jobController({
     return view;
   }
 
+  @Operation(exportOperations.provenance)
+  @Access('read', 'export')
+  provenance(@Resource() { status, provenance }: ExportRow): object {
+    if (status !== 'completed')
+      throw new AppError('invalid', `The export is ${status}; only a completed one has a file.`);
+    // Exports of releases before the one that records it have none.
+    if (provenance === null) throw notFound();
+    return provenance;
+  }
+
   @Operation(exportOperations.download)
   @Access('read', 'export')
   download(

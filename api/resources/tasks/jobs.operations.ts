@@ -8,7 +8,7 @@ import { repeating, type NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { exportResource, signedDownload } from '../exports/export.js';
+import { exportProvenance, exportResource, signedDownload } from '../exports/export.js';
 import { importChange, importResource } from '../imports/import.js';
 import { migrationResource } from '../migrations/migration.js';
 import { cancel } from './job.js';
@@ -144,6 +144,13 @@ export const exportOperations = jobOperations(
       paths: ['/v2/dataset_exports/:id'],
       summary: 'Deletes an export and its file.',
       answer: exportResource.schema,
+    },
+    provenance: {
+      method: 'GET',
+      paths: ['/v2/dataset_exports/:id/provenance'],
+      summary:
+        'Returns where the records of a completed export come from, and the checksum of its file.',
+      answer: exportProvenance,
     },
     download: {
       method: 'GET',

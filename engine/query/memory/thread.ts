@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { outcomeOf } from '../../core/outcome.js';
+import { handedOver } from '../../core/threads.js';
 import type { FromShard, ToShard } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve.js';
@@ -14,8 +14,7 @@ export async function answer(message: ToShard): Promise<unknown> {
   const outcome = await outcomeOf(() => shard.answer(message));
   const records = outcome.ok ? recordsIn(outcome.value) : undefined;
   if (records === undefined || !('bytes' in records)) return outcome;
-  const buffers = [records.bytes.buffer, records.ends.buffer];
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: outcome } as never);
+  return handedOver(outcome, [records.bytes, records.ends]);
 }
 
 function recordsIn(reply: FromShard): PageRecords | undefined {

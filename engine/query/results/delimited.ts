@@ -1,13 +1,5 @@
-import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import type { Projected } from './projection.js';
-
-/** One column of delimited text. */
-export interface DelimitedColumn {
-  /** Names from the top down. */
-  readonly path: readonly string[];
-  readonly projected: Projected;
-}
+import type { CellFormat } from './cells.js';
 
 /** The layout of delimited text. */
 export interface DelimitedLayout {
@@ -17,26 +9,32 @@ export interface DelimitedLayout {
   readonly isFormulaSafe: boolean;
 }
 
-/** The columns of a projection as columns of delimited text: an object becomes one column per member, a list stays one column. */
-export function cellColumns(projection: readonly Projected[]): readonly DelimitedColumn[] {
-  return projection.flatMap(({ column, isStored }) =>
-    isStored
-      ? leaves(column, [column.name], (only) => only)
-      : [{ path: [column.name], projected: { column, isStored } }],
-  );
-}
-
-/** `above` puts a column into the objects that it is in, so that it is read from there. */
-function leaves(
-  column: Column,
-  path: readonly string[],
-  above: (only: Column) => Column,
-): readonly DelimitedColumn[] {
-  if (column.isList || column.type !== 'object')
-    return [{ path, projected: { column: above(column), isStored: true } }];
-  return (column.children ?? []).flatMap((child) =>
-    leaves(child, [...path, child.name], (only) => above({ ...column, children: [only] })),
-  );
+/**
+ * Lines of delimited text. `areTexts` tells of each cell whether it may have any text, which others need no look at; `ends` takes the
+ * offsets of the ends of lines.
+ */
+export function delimitedFormat(
+  layout: DelimitedLayout,
+  areTexts: readonly boolean[],
+  ends?: number[],
+): CellFormat {
+  const delimiter = layout.delimiter.charCodeAt(0);
+  const lineEnd = Buffer.from(layout.lineEnd);
+  const last = areTexts.length - 1;
+  let from = 0;
+  return {
+    begin(out) {
+      from = out.end;
+    },
+    end(out, cell, isThere) {
+      if (isThere && areTexts[cell]!) endCell(out, from, layout);
+      if (cell < last) out.byte(delimiter);
+    },
+    endRecord(out) {
+      out.append(lineEnd);
+      ends?.push(out.end);
+    },
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { arrowEnd, arrowHead } from './arrow-messages.js';
-import { cellColumns, delimitedCell } from './delimited.js';
+import { cellColumns } from './cells.js';
+import { delimitedCell } from './delimited.js';
 import type { PageFormat, RecordBytes } from './page-format.js';
 import type { Projected } from './projection.js';
 

@@ -1,5 +1,6 @@
 import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
+import type { CellFormat } from './cells.js';
 import { writeRaw } from './json-bytes.js';
 import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
 import { writeAscii } from './number-bytes.js';
@@ -10,25 +11,31 @@ import { writeJson, writePlain, type WriteValue } from './scalar-text.js';
 /** Writes the value in the cursors' current slots. Returns false, and writes nothing, if there is no value. */
 export interface TextNode {
   write(out: ByteSink): boolean;
+  /** Writes each element of a list into a cell, from the cell `first` on, and returns the number of the cell behind them. */
+  writeElements?(out: ByteSink, format: CellFormat, first: number): number;
 }
 
-/** How a value is written: as JSON, or as a cell of a table, where scalars are plain text and lists are JSON. */
-export type TextTarget = 'json' | 'cell';
+/**
+ * How a value is written: as JSON, or as a cell of a table, where scalars are plain text and lists are JSON. The cells of `elements` are
+ * those of a list, and each has one `element`, a scalar as plain text or an object as JSON.
+ */
+export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
-/** The nodes of both. An object of cells has one member: that of the cell. */
+/** The nodes of all of them. An object above a cell has one member: that of the cell. */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
     new ScalarNode(cursor, (target === 'json' ? writeJson : writePlain)[type as ScalarType]),
-  list: ({ type }, _, cursor, depth) => new ListNode(cursor, depth, writeJson[type as ScalarType]),
+  list: ({ type }, target, cursor, depth) =>
+    new ListNode(cursor, depth, (target === 'elements' ? writePlain : writeJson)[type as ScalarType]), // prettier-ignore
   object: ({ children = [] }, target, cursor, depth, members) =>
-    target === 'json'
-      ? new ObjectNode(cursor, depth, membersOf(children, members))
-      : (members[0] ?? noText),
+    target === 'cell' || target === 'elements'
+      ? (members[0] ?? noText)
+      : new ObjectNode(cursor, depth, membersOf(children, members)),
   objectList: (_, _target, cursors, depth, repetition, item) =>
     new ObjectListNode(cursors, depth, repetition, item),
   singleton: (_, _target, cursor, depth, item) => new SingletonNode(cursor, depth, item),
-  memberTarget: (target) => target,
-  itemTarget: () => 'json',
+  memberTarget: (target) => (target === 'element' ? 'json' : target),
+  itemTarget: (target) => (target === 'elements' ? 'element' : 'json'),
 };
 
 const noText: TextNode = { write: () => false };
@@ -75,6 +82,19 @@ class ListNode implements TextNode {
     }
     out.byte(closeBracket);
     return true;
+  }
+
+  writeElements(out: ByteSink, format: CellFormat, first: number): number {
+    const cursor = this.#cursor;
+    const { begin, end } = cursor;
+    if (cursor.levelAt(begin) <= this.#depth + 1) return first;
+    let cell = first;
+    for (let slot = begin; slot < end; slot++) {
+      const value = cursor.valueAt(slot);
+      format.begin(out, cell);
+      format.end(out, cell++, value >= 0 && this.#write(out, cursor.page.values, value));
+    }
+    return cell;
   }
 }
 
@@ -151,6 +171,18 @@ class ObjectListNode implements TextNode {
     out.byte(closeBracket);
     return true;
   }
+
+  writeElements(out: ByteSink, format: CellFormat, first: number): number {
+    if (this.#first.levelAt(this.#first.begin) <= this.#depth + 1) return first;
+    const walk = this.#walk;
+    let cell = first;
+    walk.start();
+    while (walk.next()) {
+      format.begin(out, cell);
+      format.end(out, cell++, this.#item.write(out));
+    }
+    return cell;
+  }
 }
 
 /** The list of one value. */
@@ -171,6 +203,13 @@ class SingletonNode implements TextNode {
     if (!this.#item.write(out)) writeAscii(out, 'null');
     out.byte(closeBracket);
     return true;
+  }
+
+  writeElements(out: ByteSink, format: CellFormat, first: number): number {
+    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return first;
+    format.begin(out, first);
+    format.end(out, first, this.#item.write(out));
+    return first + 1;
   }
 }
 

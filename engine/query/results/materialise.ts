@@ -1,11 +1,13 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { CheckedFile } from '../../core/block-checksums.js';
+import { AppError } from '../../core/errors.js';
 import type { RowRef } from '../plan/executor.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import { ResultColumnBuilder, recordBatch } from './column-builders.js';
 import { columnNodes, type ColumnNode } from './column-nodes.js';
-import { cellColumns, endCell, type DelimitedLayout } from './delimited.js';
+import { cellColumns, hasAnyText, type ProjectedCells, type CellFormat } from './cells.js';
+import { delimitedFormat, type DelimitedLayout } from './delimited.js';
 import { writeRaw } from './json-bytes.js';
 import { textNodes, type TextTarget } from './json-nodes.js';
 import type { Projected } from './projection.js';
@@ -63,12 +65,17 @@ const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
   jsonLines: (source, rows, projection) => jsonRecords(source, rows, projection, '\n'),
   cells(source, rows, projection) {
     const records: (string | null)[][] = [];
-    const columns = cellColumns(projection).map(({ projected }) => projected);
-    eachCell(source, rows, columns, (out, column, isThere) => {
-      if (column === 0) records.push([]);
-      if (column >= 0) records.at(-1)!.push(isThere ? textOf(out, 0) : null);
-      else if (columns.length === 0) records.push([]);
-      out.end = 0;
+    let record: (string | null)[] = [];
+    writeCells(source, rows, cellColumns(projection), {
+      begin: () => undefined,
+      end(out, _, isThere) {
+        record.push(isThere ? textOf(out, 0) : null);
+        out.end = 0;
+      },
+      endRecord() {
+        records.push(record);
+        record = [];
+      },
     });
     return records;
   },
@@ -99,20 +106,42 @@ export function delimitedLines(
   layout: DelimitedLayout,
   ends?: number[],
 ): Uint8Array<ArrayBuffer> {
-  const columns = cellColumns(projection).map(({ projected }) => projected);
-  const delimiter = layout.delimiter.charCodeAt(0);
-  const lineEnd = Buffer.from(layout.lineEnd);
-  let from = 0;
-  return eachCell(source, rows, columns, (out, column, isThere) => {
-    if (column < 0) {
-      out.append(lineEnd);
-      ends?.push(out.end);
-    } else {
-      if (isThere) endCell(out, from, layout);
-      if (column < columns.length - 1) out.byte(delimiter);
-    }
-    from = out.end;
-  });
+  const columns = cellColumns(projection);
+  const areTexts = columns.map(({ column }) => hasAnyText(column));
+  return writeCells(source, rows, columns, delimitedFormat(layout, areTexts, ends));
+}
+
+/** The cells of every record as `format` writes them. Throws `internal` for a list that is longer than the width of its column. */
+export function writeCells(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  columns: readonly ProjectedCells[],
+  format: CellFormat,
+): Uint8Array<ArrayBuffer> {
+  const projection = columns.map(({ projected }) => projected);
+  const targets = columns.map(({ width }): TextTarget => (width === null ? 'cell' : 'elements'));
+  return withSink((out) =>
+    eachRecord(source, rows, projection, textNodes, targets, (nodes) => {
+      let cell = 0;
+      for (let i = 0; i < columns.length; i++) {
+        const node = nodes[i];
+        const { width } = columns[i]!;
+        if (width === null) {
+          format.begin(out, cell);
+          format.end(out, cell++, node !== undefined && node.write(out));
+          continue;
+        }
+        const end = cell + width;
+        cell = node?.writeElements?.(out, format, cell) ?? cell;
+        if (cell > end) throw new AppError('internal', `a list is longer than ${width}`);
+        for (; cell < end; cell++) {
+          format.begin(out, cell);
+          format.end(out, cell, false);
+        }
+      }
+      format.endRecord(out);
+    }),
+  );
 }
 
 /** Opens the files of segments, by their numbers, without a cache across calls. The caller closes the source. */
@@ -150,7 +179,7 @@ interface Shape<N> {
 }
 
 /** Calls `visit` for every row after moving the cursors of the tree to it. */
-function eachRecord<N, S>(
+export function eachRecord<N, S>(
   { file: fileOf, cache }: SegmentSource,
   rows: Iterable<RowRef>,
   projection: readonly Projected[],
@@ -198,8 +227,9 @@ function writeRecords(
     Buffer.from(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
   );
   const close = Buffer.from(projection.length === 0 ? '{}' : '}');
+  const targets = projection.map((): TextTarget => 'json');
   return withSink((out) =>
-    eachRecord(source, rows, projection, textNodes, targets('json', projection), (nodes) => {
+    eachRecord(source, rows, projection, textNodes, targets, (nodes) => {
       for (let i = 0; i < nodes.length; i++) {
         const key = keys[i]!;
         writeRaw(out, key, 0, key.length);
@@ -207,24 +237,6 @@ function writeRecords(
       }
       writeRaw(out, close, 0, close.length);
       end(out);
-    }),
-  );
-}
-
-/** Calls `end` after every cell with the number of its column, and after every record with -1. */
-function eachCell(
-  source: SegmentSource,
-  rows: Iterable<RowRef>,
-  columns: readonly Projected[],
-  end: (out: ByteSink, column: number, isThere: boolean) => void,
-): Uint8Array<ArrayBuffer> {
-  return withSink((out) =>
-    eachRecord(source, rows, columns, textNodes, targets('cell', columns), (nodes) => {
-      for (let i = 0; i < nodes.length; i++) {
-        const node = nodes[i];
-        end(out, i, node !== undefined && node.write(out));
-      }
-      end(out, -1, false);
     }),
   );
 }
@@ -253,10 +265,6 @@ function batchOf(
     },
   );
   return recordBatch(builders, length, names);
-}
-
-function targets(target: TextTarget, projection: readonly Projected[]): readonly TextTarget[] {
-  return projection.map(() => target);
 }
 
 function withSink(work: (out: ByteSink) => void): Uint8Array<ArrayBuffer> {

@@ -2,7 +2,8 @@ import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import type { FileContext } from '../../../writers/writer.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import type { FileContext, FileWarning } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */
 export type ExportParams = QueryExport | CommitExport;
@@ -10,7 +11,10 @@ export type ExportParams = QueryExport | CommitExport;
 interface ExportFile {
   readonly format: string;
   readonly snapshot: Snapshot;
-  readonly file: FileContext;
+  /** Whether the file also becomes an object, which has an MD5 digest. */
+  readonly isStored: boolean;
+  /** The longest lists are known only when it runs. */
+  readonly file: Omit<FileContext, 'longest'>;
 }
 
 /** Exports the records that a query finds. */
@@ -39,9 +43,14 @@ export interface ExportResult {
   /** Name of the file in the scratch folder. */
   readonly file: string;
   readonly bytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hex; empty unless the file is stored. */
   readonly md5: string;
+  /** Lower-case hex. */
+  readonly sha256: string;
   readonly records: number;
   /** Version of the dataset. */
   readonly version: number;
+  /** As in the parameters. */
+  readonly provenance: JsonObject;
+  readonly warnings: readonly FileWarning[];
 }

@@ -10,7 +10,7 @@ import type { Writer } from '../../../writers/writer.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport, QueryExport } from './export-types.js';
 import { PartCutter } from './part-cutter.js';
-import type { PartJob } from './part.js';
+import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
 const exportMs = 24 * 3_600_000;
@@ -19,18 +19,18 @@ const exportMs = 24 * 3_600_000;
 const rowsAtOnce = 4_096;
 
 /** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
-export async function* partJobs(
-  { format, snapshot, request, annotation, file: fileContext }: QueryExport,
+export async function* queryParts(
+  { snapshot, request }: QueryExport,
   writer: Writer,
   context: RunContext,
   engine: QueryEngine | undefined,
-): AsyncGenerator<PartJob> {
+): AsyncGenerator<PartRows> {
   const options = {
     signal: context.signal,
     timeoutMs: exportMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
-  const cutter = new PartCutter(format, fileContext, snapshot, writer, annotation);
+  const cutter = new PartCutter(snapshot, writer);
   const accept = (segment: number, row: number): void => cutter.accept(segment, row);
   for await (const batch of findRows(engine, snapshot, request, options))
     for (const _ of acceptBatch(batch, snapshot, accept)) yield* cutter.taken();
@@ -68,16 +68,16 @@ function* acceptBatch(
 }
 
 /** Cuts the records that a commit has removed or added into parts, in insertion order. What it changed follows from the log alone. */
-export async function* commitPartJobs(
-  { snapshot, before, which, file, format }: CommitExport,
+export async function* commitParts(
+  { snapshot, before, which }: CommitExport,
   writer: Writer,
   data: DataFolder,
-): AsyncGenerator<PartJob> {
+): AsyncGenerator<PartRows> {
   const { datasetId, version } = snapshot;
   const difference = await openStore(data).difference(datasetId, version - 1, version);
   for (const one of which) {
     const from = one === 'added' ? snapshot : before;
-    const cutter = new PartCutter(format, file, from, writer);
+    const cutter = new PartCutter(from, writer);
     let count = 0;
     for (const [index, segment] of from.segments.entries()) {
       const rows = difference[one].get(segment.path);

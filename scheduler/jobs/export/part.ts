@@ -1,5 +1,7 @@
+import { cellColumns } from '../../../engine/query/results/cells.js';
+import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import {
-  delimitedLines,
+  writeCells,
   materialise,
   openSegments,
   type RowRef,
@@ -13,14 +15,20 @@ import { expressionHost } from '../../expressions/host-functions.js';
 import type { ExportAnnotation } from './export-types.js';
 import { AppError } from '../../../engine/core/errors.js';
 
-/** A part of an export, for a pool thread: plain data. */
-export interface PartJob {
-  readonly format: string;
-  readonly context: FileContext;
+/** The rows of a part of an export, in order. */
+export interface PartRows {
   /** Of segments. */
   readonly files: readonly CheckedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
+}
+
+/** A part of an export, for a pool thread: plain data. */
+export interface PartJob extends PartRows {
+  readonly format: string;
+  readonly context: FileContext;
+  /** Number of records of the file before the part. */
+  readonly first: number;
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
   /** The channel through which expressions call the host; there if fields are computed. */
@@ -28,23 +36,43 @@ export interface PartJob {
 }
 
 /** Encodes the records of a part with the writer of its format; returns the writer's `Part`. */
-export function encodePart(job: PartJob): unknown {
-  const { format, context, files, rows, annotation } = job;
-  const writer = writerNamed(format);
+export function encodePart(job: PartJob, writer = writerNamed(job.format)): unknown {
+  const { format, context, files, rows, first, annotation } = job;
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);
   const segments = openSegments(files);
-  const { projection } = context;
+  const { projection, longest } = context;
   const records: RecordSource = {
+    first,
     jsonLines() {
       const lines = materialise(segments, refs(rows), projection, 'jsonLines');
       return annotation === null ? lines : annotatedLines(lines, annotation, job.calls);
     },
-    delimitedLines: (layout) => delimitedLines(segments, refs(rows), projection, layout),
+    cells: (format) => writeCells(segments, refs(rows), cellColumns(projection, longest), format),
     arrowBatch: () => materialise(segments, refs(rows), projection, 'arrow'),
     storedBatch: () => materialise(segments, refs(rows), projection, 'columns'),
   };
   try {
     return writer.encode(records, context);
+  } finally {
+    segments.close();
+  }
+}
+
+/** The arrays of an encoded part that have its bytes. */
+export function partBytes({ format }: PartJob, part: unknown): readonly Uint8Array[] {
+  return writerNamed(format)?.bytesOf(part) ?? [];
+}
+
+/** A part of an export of which the lists are measured. */
+export interface LengthJob extends PartRows {
+  readonly projection: FileContext['projection'];
+}
+
+/** The length of the longest list of each column of the cells of a part. */
+export function partLengths({ files, rows, projection }: LengthJob): readonly number[] {
+  const segments = openSegments(files);
+  try {
+    return longestLists(segments, refs(rows), cellColumns(projection));
   } finally {
     segments.close();
   }

@@ -14,9 +14,10 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { cellColumns } from '../../../engine/query/results/delimited.js';
+import { cellColumns } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { checkFormat } from './format.js';
+import { fileProvenance, provenanceOf } from './provenance.js';
 import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
 import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, Published } from '../job.js';
@@ -26,7 +27,7 @@ import type { CommitExport, ExportParams, ExportResult } from './export-types.js
 /** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
 export async function prepareExport(
   task: TaskRow,
-  { catalog, store }: PublishContext,
+  { catalog, store, now }: PublishContext,
 ): Promise<ExportParams> {
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
@@ -43,19 +44,21 @@ export async function prepareExport(
     return { name, title: titles.get(path.join('\n')) || name };
   });
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
-  const file = { projection, columns, options };
+  const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
+  const file = { projection, columns, options, provenance };
+  const common = { format: writer.format, snapshot, isStored: row.targetFullPath !== null, file };
   if (commitId === undefined) {
     const annotation = plan && {
       ...(await originOf(task, catalog)),
       task: plan.task,
       sourceDataset: String(row.datasetId),
     };
-    return { format: writer.format, snapshot, request, annotation, file };
+    return { ...common, request, annotation };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);
-  return { format: writer.format, snapshot, before, which: writtenBy(commit), file };
+  return { ...common, before, which: writtenBy(commit) };
 }
 
 /** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */
@@ -68,7 +71,7 @@ function writtenBy({ mode }: CommitRow): CommitExport['which'] {
 export async function publishExport(
   task: TaskRow,
   result: ExportResult,
-  { catalog, data, attempt, progress, now }: PublishContext,
+  { catalog, data, attempt, progress, mailDue, now }: PublishContext,
 ): Promise<Published> {
   const row = await exportOf(task, catalog);
   const { extension, mediaType } = checkFormat(row.format);
@@ -82,22 +85,29 @@ export async function publishExport(
   const completed = catalog.transaction(async (tx) => {
     const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
     if (target !== undefined) blob = data.object(target.id, target.revision);
+    // The name under which a browser saves the file; it is never used as a path.
+    const filename = `${dataset?.filename ?? 'export'}-${row.id}.${extension}`;
     await tx.exports.update(row.id, {
-      // The name under which a browser saves the file; it is never used as a path.
-      filename: `${dataset?.filename ?? 'export'}-${row.id}.${extension}`,
+      filename,
+      provenance: fileProvenance(result, filename),
       bytes: result.bytes,
       documentsCount: result.records,
       logVersion: result.version,
       targetObjectId: target?.id ?? null,
       expiresAt: time + budgets.exportUrlMs,
     });
-    const metadata = { progress: finalProgress(progress, result.records) };
+    const metadata = {
+      progress: finalProgress(progress, result.records),
+      ...(result.warnings.length > 0 && { warnings: result.warnings }),
+      ...(row.sendEmailOnCompletion && { email: { status: 'pending' } }),
+    };
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
   await completed.catch(async (error: unknown) => {
     if (blob !== undefined) await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
+  if (row.sendEmailOnCompletion) mailDue();
   return 'published';
 }
 

@@ -3,24 +3,24 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
-import type { Writer } from '../../../writers/writer.js';
+import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { HostCall } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
-import { commitPartJobs, partJobs } from './part-jobs.js';
-import type { PartJob } from './part.js';
+import { commitParts, queryParts } from './part-jobs.js';
+import type { PartJob, PartRows } from './part.js';
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
   if (!('request' in params))
-    return writeFile(params, writer, context, commitPartJobs(params, writer, context.data));
+    return writeFile(params, writer, context, () => commitParts(params, writer, context.data));
   if (!needsEngine(params.snapshot, params.request))
-    return writeFile(params, writer, context, partJobs(params, writer, context, undefined));
+    return writeFile(params, writer, context, () => queryParts(params, writer, context, undefined));
   return context.withQueryEngine((engine) =>
-    writeFile(params, writer, context, partJobs(params, writer, context, engine)),
+    writeFile(params, writer, context, () => queryParts(params, writer, context, engine)),
   );
 }
 
@@ -28,26 +28,85 @@ async function writeFile(
   params: ExportParams,
   writer: Writer,
   context: RunContext,
-  jobs: AsyncGenerator<PartJob>,
+  findParts: () => AsyncGenerator<PartRows>,
 ): Promise<ExportResult> {
   const { signal } = context;
+  const longest = writer.expandsLists === true ? await longestLists(params, findParts(), context) : null; // prettier-ignore
+  const file: FileContext = { ...params.file, longest };
+  const warnings: FileWarning[] = [];
   const name = `export.${writer.extension}`;
   const progress = { records: 0 };
-  const file = await createFile(join(context.scratch, name), { md5: true });
+  const output = await createFile(join(context.scratch, name), {
+    md5: params.isStored,
+    sha256: true,
+  });
   try {
-    const parts = encodedParts(jobs, context, progress);
-    for await (const piece of writer.join(parts, params.file)) {
+    const jobs = partJobs(params, file, findParts());
+    const parts = encodedParts(jobs, context, progress, knownTotal(params));
+    for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceled();
-      await file.write(piece);
+      await output.write(piece);
       crashpoint('export.partial');
     }
-    const written = await file.finish();
+    const written = await output.finish();
     const { version } = params.snapshot;
-    return { file: name, records: progress.records, version, ...written };
+    const { provenance } = file;
+    return { file: name, records: progress.records, version, provenance, warnings, ...written };
   } catch (error) {
-    await file.abort();
+    await output.abort();
     throw signal.aborted ? canceled() : error;
   }
+}
+
+/** The length of the longest list of each column of cells. The rows are found a second time for the file, so that none are kept. */
+async function longestLists(
+  { file }: ExportParams,
+  parts: AsyncGenerator<PartRows>,
+  { pool, signal }: RunContext,
+): Promise<readonly number[]> {
+  const longest = file.columns.map(() => 0);
+  const measuring: Promise<readonly number[]>[] = [];
+  const next = async (): Promise<void> => {
+    for (const [i, length] of (await measuring.shift()!).entries())
+      longest[i] = Math.max(longest[i]!, length);
+  };
+  try {
+    for await (const { files, rows } of parts) {
+      const job = { files, rows, projection: file.projection };
+      const lengths = pool.run('lengths', () => job, signal, { isUrgent: true });
+      // The promise is awaited later; until then a rejection must not count as unhandled.
+      lengths.catch(() => undefined);
+      measuring.push(lengths);
+      while (measuring.length > pool.threads + 1) await next();
+    }
+    while (measuring.length > 0) await next();
+    return longest;
+  } catch (error) {
+    throw signal.aborted ? canceled() : error;
+  } finally {
+    await Promise.allSettled(measuring);
+  }
+}
+
+/** The jobs that encode the parts. */
+async function* partJobs(
+  params: ExportParams,
+  context: FileContext,
+  parts: AsyncGenerator<PartRows>,
+): AsyncGenerator<PartJob> {
+  const { format } = params;
+  const annotation = 'annotation' in params ? params.annotation : null;
+  let first = 0;
+  for await (const { files, rows } of parts) {
+    yield { format, context, files, rows, annotation, first };
+    first += rows.length / 2;
+  }
+}
+
+/** The number of records, where the log alone tells it. */
+function knownTotal(params: ExportParams): number | null {
+  if (!('request' in params) || needsEngine(params.snapshot, params.request)) return null;
+  return Math.min(params.snapshot.rows, params.request.limit);
 }
 
 /** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
@@ -55,10 +114,11 @@ async function* encodedParts(
   jobs: AsyncGenerator<PartJob>,
   context: RunContext,
   progress: { records: number },
+  knownRecords: number | null,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
   const encoding: { readonly part: Promise<unknown>; readonly records: number }[] = [];
-  let total: number | null = null;
+  let total = knownRecords;
   const report = (): void =>
     context.progress({
       records: progress.records,

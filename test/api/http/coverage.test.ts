@@ -122,6 +122,7 @@ test('every operation that the server serves stands in the interface, but for it
     'DELETE /v2/vaults/*/permissions/*',
     'GET /v2/datasets/*/diff',
     'GET /v2/datasets/*/migrations',
+    'GET /v2/dataset_exports/*/provenance',
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
     'POST /v2/datasets/*/verify',

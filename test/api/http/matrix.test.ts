@@ -68,6 +68,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'exports.patch': 'read',
   'exports.delete': 'write or own',
   'exports.download': 'read',
+  'exports.provenance': 'read',
   'migrations.ofDataset': 'read',
   'migrations.get': 'read',
   'migrations.put': 'read',

@@ -73,7 +73,6 @@ test('a file has no storage class and no capacity, and keeps its type and its va
 
 describe('what is not there yet answers with its name', () => {
   test.each<[string, string, object, string]>([
-    ['POST', '/v2/dataset_exports', { format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
     ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
     ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
     ['POST', '/v2/dataset_migrations', { annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { exportKeys, keysOf } from '../keys.js';
 import { startLab } from '../lab.js';
@@ -62,6 +63,32 @@ describe('exports', () => {
     ]);
   });
 
+  test.each([
+    ['excel', 'xlsx'],
+    ['excel-expand', 'xlsx'],
+    ['csv-expand', 'csv'],
+    ['tsv', 'tsv'],
+  ])('as %s say where they come from', async (format, extension) => {
+    const params = { filters: [['n__gte', 1]] };
+    const done = await run({ format, params, target_full_path: `Lab:/made/${format}` });
+    const id = idOf(done);
+    const bytes = Buffer.from(await (await file(id)).arrayBuffer());
+    const { status, json } = await ann.get(`/v2/dataset_exports/${id}/provenance`);
+    expect([status, json]).toEqual([200, expect.objectContaining({
+      export_id: id,
+      format,
+      dataset_id: datasetId,
+      dataset_version: 0,
+      query: params,
+      filename: `d1-${id}.${extension}`,
+      documents_count: 2,
+      bytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    })]);
+    const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
+    expect(object.json).toMatchObject({ path: `/made/${format}.${extension}`, size: bytes.length });
+  }); // prettier-ignore
+
   test('redirect unless told otherwise', async () => {
     const id = idOf(await run({ format: 'csv' }));
     for (const query of ['', '?redirect=true', '?redirect=1']) {
@@ -99,7 +126,7 @@ describe('exports', () => {
   test.each([
     [{}, 'format'],
     [{ format: 'odd' }, 'format'],
-    [{ format: 'excel' }, 'format'],
+    [{ format: 'xls' }, 'format'],
     [{ format: 'json', params: { limit: 0 } }, 'params'],
     [{ format: 'json', params: { limit: 1_000_001 } }, 'params'],
     [{ format: 'json', params: { offset: 5 } }, 'params'],
@@ -110,6 +137,8 @@ describe('exports', () => {
     [{ format: 'json', target_full_path: 'Lab:/' }, 'target_full_path'],
     [{ format: 'json', target_fields: [{ name: 'x', expression: '(' }] }, 'target_fields'],
     [{ format: 'csv', target_fields: [{ name: 'x' }] }, 'target_fields'],
+    [{ format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
+    [{ format: 'csv', send_email_on_completion: 'soon' }, 'send_email_on_completion'],
   ])('refuse %j and name %s', async (body, key) => {
     const { status, json } = await run(body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);

@@ -40,6 +40,8 @@ test('reads every setting from a flag and from the environment, and the flag win
     ],
     rateLimit: ['0', 0],
     keepVersionsDays: ['0', 0],
+    smtpUrl: ['smtps://me:secret@mail.test:465', 'smtps://me:secret@mail.test:465'],
+    mailFrom: ['Lake <exports@mail.test>', 'Lake <exports@mail.test>'],
     log: ['debug', 'debug'],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));
@@ -75,6 +77,11 @@ test('a token of the wrong length is refused without being repeated', () => {
   const secret = 'secret-that-is-too-short';
   expect(() => parseConfig([], { STRANDLAKE_TOKEN: secret })).toThrow(/exactly 30/);
   expect(() => parseConfig([], { STRANDLAKE_TOKEN: secret })).not.toThrow(new RegExp(secret));
+});
+
+test('a mail server is refused without its password being repeated', () => {
+  for (const text of ['http://me:secret@mail.test', 'smtp:', 'me:secret@mail.test'])
+    expect(() => parseConfig([], { STRANDLAKE_SMTP_URL: text })).toThrow(/^STRANDLAKE_SMTP_URL: must be smtp:\/\/host:port (?!.*secret)/); // prettier-ignore
 });
 
 test('separates positional arguments from settings', () => {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parquetMetadataAsync } from 'hyparquet';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
@@ -93,6 +95,55 @@ test('csv contains the titles and the exact values of the selected fields', asyn
     '',
   ]);
 });
+
+test('a list has as many columns as the longest of the exported records, over parts and threads', async () => {
+  const many = Array.from({ length: 20_000 }, (_, i) => ({ n: i, l: i === 17_500 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
+  const datasetId = await datasetOf(many);
+  const width = async (params: object): Promise<string> => {
+    const row = await exported(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
+    expect([row.status, row.errorMessage]).toEqual(['completed', null]);
+    const text = (await readFile(fileOf(row))).toString();
+    const lines = text.trimEnd().split('\r\n');
+    const found = lines.slice(1).map((line) => line.split(','));
+    const columns = lines[0]!.split(',').length;
+    for (const cells of found) {
+      const list = many[Number(cells[0])]!.l ?? [];
+      expect(cells).toEqual([cells[0], ...Array.from({ length: columns - 1 }, (_, i) => String(list[i] ?? ''))]); // prettier-ignore
+    }
+    return lines[0]!;
+  };
+  expect(await width({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
+  expect(await width({ filters: [['n__lt', 10_000]] })).toBe('n,l.0,l.1');
+  expect(await width({ limit: 3 })).toBe('n,l.0');
+  expect(await width({ filters: [['n', 1]], ordering: '-n' })).toBe('n,l.0');
+});
+
+test('a workbook warns in the metadata of its task of texts that it cuts', async () => {
+  const datasetId = await datasetOf([{ t: 'x'.repeat(40_000) }, { t: 'y' }]);
+  const row = await exported(datasetId, 'excel');
+  expect(row).toMatchObject({ status: 'completed', filename: `variants-${row.id}.xlsx`, metadata: { warnings: [{ field: 't', count: 1 }] } }); // prettier-ignore
+});
+
+test('names the version, the query and the checksum of a file, in the catalogue and where the format can', async () => {
+  const datasetId = await datasetOf(records);
+  const params = { filters: [['n__gt', 0]], fields: ['name', 'n'] };
+  const row = await exported(datasetId, 'parquet', { params });
+  const bytes = await readFile(fileOf(row));
+  const commit = await lake.catalog.commits.lastBefore(datasetId, 1);
+  const embedded = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(now).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
+  expect(row.provenance).toMatchObject({ ...embedded, filename: row.filename, documents_count: 2, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }); // prettier-ignore
+  expect(row.provenance!['dataset_full_path']).toMatch(/^[^:]+:[^:]+:\/variants/);
+  const { key_value_metadata: metadata } = await parquetMetadataAsync(arrayBufferOf(bytes));
+  expect(metadata!.map(({ key }) => key)).toEqual(['strandlake.provenance']);
+  expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embedded);
+  const arrow = await exported(datasetId, 'arrow', { params });
+  const table = tableFromIPC(await readFile(fileOf(arrow)));
+  expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embedded, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
+});
+
+function arrayBufferOf({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
+  return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
+}
 
 test('filters, ordering and limit select the records', async () => {
   const datasetId = await datasetOf(Array.from({ length: 50 }, (_, i) => ({ n: i })));

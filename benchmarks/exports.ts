@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { cache, generated } from './generate.js';
+import { seeded } from './random.js';
+import { segmentsOf } from './segments.js';
+import { type BenchServer, startServer } from './server.js';
+import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+
+const runs = 3;
+/** Records of the workbook, at most. */
+const workbookRecords = 200_000;
+
+/** A format, and the options of DuckDB's COPY for the same file. */
+const formats: readonly {
+  readonly format: string;
+  readonly copy: string;
+  readonly limit: number;
+}[] = [
+  { format: 'json', copy: 'FORMAT json, COMPRESSION gzip', limit: 0.3 },
+  { format: 'csv', copy: 'FORMAT csv, HEADER', limit: 1 },
+  { format: 'parquet', copy: 'FORMAT parquet, COMPRESSION zstd', limit: 1 },
+];
+
+/** What the rows of the table work on. */
+interface ExportSetup {
+  readonly server: BenchServer;
+  readonly datasetId: number;
+  readonly duckdb: DuckDBConnection;
+  readonly records: number;
+  /** The records as JSON lines. */
+  readonly source: string;
+  readonly folder: string;
+}
+
+/**
+ * `npm run bench -- exports`: compares exports of all records with DuckDB's COPY of its own table, and a workbook with the streaming writer of
+ * exceljs, and the memory of an export with that of a fifth of the records.
+ */
+export async function runExports(flags: ReadonlySet<string>): Promise<void> {
+  const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
+  const records = Number(given[0] ?? (flags.has('--quick') ? 20_000 : 5_000_000));
+  const folder = join(cache, 'exports');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const source = await generated(`exports-${records}.jsonl`, () => exportLines(records));
+  const server = await startServer();
+  const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
+  try {
+    const datasetId = await server.newDataset('exports');
+    await server.import(datasetId, await server.upload(source), records);
+    await server.idle();
+    const duckdb = await instance.connect();
+    const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
+    await duckdb.run(`CREATE TABLE t AS FROM read_parquet([${segments.join(', ')}])`);
+    await duckdb.run('CHECKPOINT');
+    const setup = { server, datasetId, duckdb, records, source, folder };
+    const lines: Line[] = [];
+    for (const format of formats)
+      lines.push(await lineOrFailure(format.format, () => formatLine(setup, format)));
+    lines.push(await lineOrFailure('workbook', () => workbookLine(setup)));
+    for (const format of ['csv', 'excel', 'parquet'])
+      lines.push(await lineOrFailure(`memory, ${format}`, () => memoryLine(setup, format)));
+    const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
+    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version, exceljs: '4.4.0' })}`;
+    process.stdout.write(`${text}\n`);
+    if (flags.has('--write')) writeResult('exports', text);
+  } finally {
+    instance.closeSync();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Ten columns: texts with few and with many values, numbers, dates and booleans. */
+function* exportLines(records: number): Generator<string> {
+  const random = seeded(20_261_124);
+  for (let row = 0; row < records; row++) {
+    yield `${JSON.stringify({
+      variant: `GRCH38-1-${1000 * row + 1}-${1000 * row + 1}-T`,
+      gene: `GENE${random.below(20_000, 2)}`,
+      significance: random.pick(['Benign', 'Uncertain', 'Pathogenic']),
+      remark: `seen in sample ${random.below(1_000_000)}`,
+      position: 1000 * row + 1,
+      depth: random.below(100),
+      frequency: random.next() ** 4,
+      quality: random.below(10_000) / 100,
+      day: `20${10 + random.below(15)}-0${1 + random.below(9)}-${10 + random.below(18)}`,
+      is_novel: random.below(2) === 1,
+    })}\n`;
+  }
+}
+
+/** An export of all records in a format; the peer writes the same columns of its table. */
+async function formatLine(
+  { server, datasetId, duckdb, records, folder }: ExportSetup,
+  { format, copy, limit }: (typeof formats)[number],
+): Promise<Line> {
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  const target = join(folder, `peer.${format}`);
+  for (let run = 0; run < runs; run++) {
+    ours.push(await exported(server, { dataset_id: datasetId, format }, records));
+    const from = performance.now();
+    await duckdb.run(`COPY t TO '${target}' (${copy})`);
+    theirs.push((performance.now() - from) / 1000);
+    rmSync(target);
+  }
+  return line(`${format}, ${count(records)} records of 10 fields`, ours, `DuckDB COPY (${copy})`, theirs, limit); // prettier-ignore
+}
+
+/** A workbook; the peer has the records in memory and writes its rows as a stream. */
+async function workbookLine(setup: ExportSetup): Promise<Line> {
+  const { server, datasetId, source, folder } = setup;
+  const records = Math.min(setup.records, workbookRecords);
+  const params = { limit: records, exclude_fields: ['_id', '_commit', 'genomic_coordinates'] };
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  const script = fileURLToPath(new URL('./peers/xlsx-exceljs.js', import.meta.url));
+  for (let run = 0; run < runs; run++) {
+    ours.push(await exported(server, { dataset_id: datasetId, format: 'excel', params }, records));
+    const args = [script, source, join(folder, 'peer.xlsx'), String(records)];
+    const { stdout, status } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`exceljs ended with status ${status}`);
+    theirs.push(Number(stdout));
+  }
+  return line(`excel, ${count(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
+}
+
+/** The peak memory of API and worker during an export of all records, against that of a fifth. */
+async function memoryLine(
+  { server, datasetId, records }: ExportSetup,
+  format: string,
+): Promise<Line> {
+  const peakOf = async (limit: number): Promise<number> => {
+    await server.idle();
+    server.peakMb();
+    // A limit is at most a million; without one, an export has all records.
+    const params = limit < records ? { limit } : {};
+    await exported(server, { dataset_id: datasetId, format, params }, limit);
+    return server.peakMb();
+  };
+  const few = Math.min(1_000_000, records / 5);
+  const less = await peakOf(few);
+  const more = await peakOf(records);
+  return {
+    question: `peak memory, API and worker, ${format} of ${count(records)} records`,
+    ours: `${more.toFixed(0)} MB`,
+    peer: `${count(few)} records ${less.toFixed(0)} MB`,
+    ratio: more / less,
+    limit: 1.2,
+  };
+}
+
+/** Seconds from the request until the file is finished; it is deleted then. */
+async function exported(server: BenchServer, body: object, records: number): Promise<number> {
+  const from = performance.now();
+  const { id } = await server.call('POST', '/v2/dataset_exports', body);
+  for (;;) {
+    const { status, error_message } = await server.call('GET', `/v2/dataset_exports/${id}`);
+    if (status === 'completed') break;
+    if (status === 'failed' || status === 'canceled') throw new Error(error_message ?? status);
+    await pause(20);
+  }
+  const seconds = (performance.now() - from) / 1000;
+  const made = (await server.call('GET', `/v2/dataset_exports/${id}`)) as unknown as { readonly documents_count: number }; // prettier-ignore
+  if (made.documents_count !== records)
+    throw new Error(`the export has ${made.documents_count} of ${records} records`);
+  await server.call('DELETE', `/v2/dataset_exports/${id}`);
+  return seconds;
+}
+
+function line(
+  question: string,
+  ours: readonly number[],
+  peer: string,
+  theirs: readonly number[],
+  limit: number,
+): Line {
+  const [mine, best] = [median(ours), median(theirs)];
+  return {
+    question,
+    ours: `${mine.toFixed(2)} s`,
+    peer: `${peer} ${best.toFixed(2)} s`,
+    ratio: mine / best,
+    limit,
+  };
+}
+
+function count(records: number): string {
+  return records.toLocaleString('en-US');
+}

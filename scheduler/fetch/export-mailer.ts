@@ -1,0 +1,115 @@
+import { createTransport } from 'nodemailer';
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { ExportRow } from '../../engine/catalog/exports.js';
+import type { Config } from '../../engine/core/config.js';
+
+/** Dependencies of an `ExportMailer`. */
+export interface ExportMailerOptions {
+  readonly catalog: Catalog;
+  readonly config: Partial<Pick<Config, 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;
+  /** Reports an e-mail that was not sent to the operator. */
+  report(message: string): void;
+  now(): number;
+}
+
+/** Timeouts of a connection to the mail server: until it is made, until the server greets, and of each silence. */
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+
+/**
+ * Sends the e-mails that exports asked for (`send_email_on_completion`), one at a time, to the users who started them. An export that completes
+ * has the status `pending` of `metadata.email` until its e-mail is `sent` or has `failed`, so that a restart sends what is due. A failure is
+ * reported and changes nothing else.
+ */
+export class ExportMailer {
+  readonly #options: ExportMailerOptions;
+  #isDue = false;
+  #isClosed = false;
+  #sending: Promise<void> | undefined;
+
+  constructor(options: ExportMailerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the settings of a mail server are there. */
+  get isSetUp(): boolean {
+    const { smtpUrl, mailFrom } = this.#options.config;
+    return Boolean(smtpUrl) && Boolean(mailFrom);
+  }
+
+  /** Sends what is due; returns at once. */
+  send(): void {
+    if (this.#isClosed || !this.isSetUp) return;
+    this.#isDue = true;
+    this.#sending ??= this.#sendAll();
+  }
+
+  /** Resolves when the e-mail that is being sent has been; no other one is sent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    const { catalog, report } = this.#options;
+    try {
+      while (this.#isDue && !this.#isClosed) {
+        this.#isDue = false;
+        for (const row of await catalog.exports.unmailed())
+          if (!this.#isClosed) await this.#sendOne(row);
+      }
+    } catch (error) {
+      report(`e-mails of exports: ${String(error)}`);
+    } finally {
+      this.#sending = undefined;
+    }
+  }
+
+  async #sendOne(row: ExportRow): Promise<void> {
+    const { catalog, report, now } = this.#options;
+    const email = await this.#deliver(row).then(
+      () => ({ status: 'sent', at: new Date(now()).toISOString() }),
+      (error: unknown) => {
+        report(`export ${row.id}: its e-mail was not sent: ${String(error)}`);
+        const message = 'The e-mail could not be sent; the log of the server says why.';
+        return { status: 'failed', message };
+      },
+    );
+    await catalog.exports.update(row.id, { metadata: { ...row.metadata, email } });
+  }
+
+  async #deliver(row: ExportRow): Promise<void> {
+    const { catalog, config } = this.#options;
+    const { protocol, hostname, port, username, password } = new URL(String(config.smtpUrl));
+    const user = await catalog.users.get(row.userId);
+    const dataset = await catalog.objects.get(row.datasetId);
+    const name = dataset?.filename ?? `dataset ${row.datasetId}`;
+    const path = `${config.publicUrl ?? ''}/v2/dataset_exports/${row.id}/download`;
+    const isSecure = protocol === 'smtps:';
+    const transport = createTransport({
+      ...timeouts,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isSecure ? 465 : 587) : Number(port),
+      secure: isSecure,
+      ...(username !== '' && {
+        auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+      }),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    try {
+      await transport.sendMail({
+        from: String(config.mailFrom),
+        to: { name: '', address: user?.email ?? '' },
+        subject: `The export of ${name} is ready`,
+        text: [
+          `${row.filename}: ${row.documentsCount} records, ${row.bytes} bytes.`,
+          `Download it from ${path} until ${new Date(row.expiresAt ?? 0).toISOString()}.`,
+          ...(row.targetFullPath === null ? [] : [`It is also stored at ${row.targetFullPath}.`]),
+          '',
+        ].join('\n'),
+      });
+    } finally {
+      transport.close();
+    }
+  }
+}

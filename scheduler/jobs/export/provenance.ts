@@ -1,0 +1,51 @@
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { createdBy } from '../../../engine/store/segment.js';
+import type { ExportResult } from './export-types.js';
+
+/** The version of the software, that of package.json. */
+export const softwareVersion = '0.1.0';
+
+/** Where the records of an export come from: what is known before its file is written, and is stored in files whose format can. */
+export async function provenanceOf(
+  row: ExportRow,
+  format: string,
+  version: number,
+  catalog: Tables,
+  now: number,
+): Promise<JsonObject> {
+  const { commit_id: ofCommit, ...query } = row.params;
+  const commit = await catalog.commits.lastBefore(row.datasetId, version + 1);
+  return {
+    export_id: row.id,
+    format,
+    dataset_id: row.datasetId,
+    dataset_full_path: await datasetPath(catalog, row.datasetId),
+    dataset_version: version,
+    commit_id: commit?.id ?? null,
+    // The file has all records of the version, unless it has those that one commit wrote.
+    content: ofCommit === undefined ? 'query' : 'commit',
+    query,
+    target_fields: row.targetFields ?? [],
+    annotator_params: row.annotatorParams ?? {},
+    exported_at: new Date(now).toISOString(),
+    software: createdBy,
+    software_version: softwareVersion,
+  };
+}
+
+async function datasetPath(catalog: Tables, id: number): Promise<string | null> {
+  const object = await catalog.objects.get(id);
+  const vault = object && (await catalog.vaults.get(object.vaultId));
+  const account = vault && (await catalog.accounts.get(vault.accountId));
+  return account ? `${account.domain}:${vault.name}:${object.path}` : null;
+}
+
+/** The provenance of a finished file, with what tells the file: its name, size, number of records and checksum. */
+export function fileProvenance(
+  { provenance, bytes, records, sha256 }: ExportResult,
+  filename: string,
+): JsonObject {
+  return { ...provenance, filename, documents_count: records, bytes, sha256 };
+}

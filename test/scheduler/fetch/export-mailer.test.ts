@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { until } from '../../until.js';
+import { Lake } from '../lake.js';
+
+/** A mail server of RFC 5321 that keeps what it is given, or refuses every recipient. */
+class MailServer {
+  readonly messages: { readonly from: string; readonly to: string; readonly data: string }[] = [];
+  readonly logins: string[] = [];
+  refuses = false;
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((socket) => {
+      let text = '';
+      let [from, to] = ['', ''];
+      let isData = false;
+      const say = (line: string): void => void socket.write(`${line}\r\n`);
+      say('220 test');
+      socket.on('error', () => undefined);
+      socket.on('data', (bytes) => {
+        text += bytes.toString();
+        for (;;) {
+          const end = text.indexOf(isData ? '\r\n.\r\n' : '\r\n');
+          if (end < 0) return;
+          const line = text.slice(0, end);
+          text = text.slice(end + (isData ? 5 : 2));
+          if (isData) {
+            this.messages.push({ from, to, data: line });
+            isData = false;
+            say('250 kept');
+          } else if (line.startsWith('EHLO')) socket.write('250-test\r\n250 AUTH PLAIN\r\n');
+          else if (line.startsWith('AUTH PLAIN ')) {
+            this.logins.push(Buffer.from(line.slice(11), 'base64').toString());
+            say('235 ok');
+          } else if (line.startsWith('MAIL')) {
+            from = line;
+            say('250 ok');
+          } else if (line.startsWith('RCPT')) {
+            to = line;
+            say(this.refuses ? '550 no such user' : '250 ok');
+          } else if (line === 'DATA') {
+            isData = true;
+            say('354 go on');
+          } else if (line === 'QUIT') {
+            say('221 bye');
+            socket.end();
+          } else say('250 ok');
+        }
+      });
+    });
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => void this.#server.listen(0, '127.0.0.1', resolve));
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}
+
+let lake: Lake;
+let mail: MailServer;
+let scheduler: Scheduler;
+let reports: string[];
+
+beforeEach(async () => {
+  lake = await Lake.make();
+  mail = new MailServer();
+  reports = [];
+  await open(`smtp://post:s%40cret@127.0.0.1:${await mail.listen()}`);
+});
+afterEach(async () => {
+  await scheduler.close();
+  mail.close();
+  await lake.remove();
+});
+
+async function open(smtpUrl: string | null): Promise<void> {
+  const mailFrom = 'Strandlake <exports@lake.test>';
+  const config = { threads: 1, workerMemoryMb: 512, smtpUrl, mailFrom, publicUrl: 'https://lake.test' }; // prettier-ignore
+  scheduler = await lake.schedule({ config, report: (message) => reports.push(message) });
+}
+
+async function exported(sendEmailOnCompletion: boolean): Promise<ExportRow> {
+  const datasetId = await lake.dataset();
+  const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion });
+  scheduler.wake();
+  expect(await scheduler.wait(task.id)).toMatchObject({ status: 'completed' });
+  return (await lake.catalog.exports.get(task.resourceId))!;
+}
+
+async function ended(id: number): Promise<ExportRow> {
+  return until(async () => {
+    const row = (await lake.catalog.exports.get(id))!;
+    return (row.metadata['email'] as { status: string }).status === 'pending' ? undefined : row;
+  });
+}
+
+test('the user is told where a completed export can be downloaded, once and only if asked for', async () => {
+  expect(scheduler.sendsMail).toBe(true);
+  const silent = await exported(false);
+  expect(silent.metadata['email']).toBeUndefined();
+  const { id } = await exported(true);
+  const row = await ended(id);
+  expect(row.metadata['email']).toEqual({ status: 'sent', at: expect.any(String) });
+  expect(mail.messages).toHaveLength(1);
+  const [message] = mail.messages;
+  const user = await lake.catalog.users.get(row.userId);
+  expect(message!.to).toContain(`<${user!.email}>`);
+  expect(message!.from).toContain('<exports@lake.test>');
+  expect(mail.logins).toEqual(['\0post\0s@cret']);
+  const text = message!.data.replaceAll('=\r\n', '');
+  expect(text).toContain(`https://lake.test/v2/dataset_exports/${id}/download`);
+  expect(text).toContain('Subject: The export of variants-1 is ready');
+  expect(text).toContain(row.filename);
+});
+
+test('an e-mail that is refused is reported and noted, and the export is completed', async () => {
+  mail.refuses = true;
+  const { id } = await exported(true);
+  const row = await ended(id);
+  expect(row).toMatchObject({ status: 'completed', metadata: { email: { status: 'failed' }, progress: { percent: 100 } } }); // prettier-ignore
+  expect(JSON.stringify(row.metadata)).not.toContain('no such user');
+  expect(reports.join()).toContain(`export ${id}: its e-mail was not sent`);
+});
+
+test('an e-mail that was due when the server ended is sent when it starts again', async () => {
+  await scheduler.close();
+  await open(null); // nothing is sent meanwhile
+  const { id } = await exported(true);
+  expect((await lake.catalog.exports.get(id))!.metadata['email']).toEqual({ status: 'pending' });
+  await scheduler.close();
+  const later = new MailServer();
+  await open(`smtp://127.0.0.1:${await later.listen()}`);
+  expect((await ended(id)).metadata['email']).toMatchObject({ status: 'sent' });
+  expect(later.messages).toHaveLength(1);
+  later.close();
+});

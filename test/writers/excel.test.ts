@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import ExcelJS from 'exceljs';
+import { parseJson } from '../../engine/core/json.js';
+import type { Value } from '../../engine/core/types.js';
+import { excelWriter } from '../../writers/excel.js';
+import type { FileWarning } from '../../writers/writer.js';
+import { column, listOf, type Dataset } from '../engine/query/dataset.js';
+import { naiveTexts } from '../engine/query/results/naive-json.js';
+import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
+import { seed } from '../seed.js';
+import { provenance, whole, written, WriterBench, type Wanted } from './written.js';
+
+let own: WriterBench;
+beforeAll(async () => {
+  own = await WriterBench.open();
+});
+afterAll(() => own.close());
+
+const request = { excludeFields: [['_id'], ['_commit']] };
+
+async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
+  const workbook = new ExcelJS.Workbook();
+  await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
+  return workbook;
+}
+
+async function opened(format: string, from: Dataset, wanted: Wanted = { request }): Promise<ExcelJS.Workbook> {
+  return workbookOf(await written(format, from, wanted));
+} // prettier-ignore
+
+/** The values of a sheet, by row: null for a cell without one. */
+function valuesOf(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
+  const rows: unknown[][] = [];
+  const width = sheet!.columnCount;
+  for (let row = 1; row <= sheet!.rowCount; row++)
+    rows.push(Array.from({ length: width }, (_, i) => sheet!.getRow(row).getCell(i + 1).value));
+  return rows;
+}
+
+describe('a workbook', () => {
+  test('has numbers, dates, booleans and texts as such, under a row of titles, and no formula (D3)', async () => {
+    const from = await own.dataset(
+      [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listOf(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
+      [
+        ['=1+1', null, ' spaced '],
+        [9_007_199_254_740_991n, 9_007_199_254_740_993n, -5n],
+        [0.1, 1e21, -2.5e-7],
+        [1_700_000_000_123_000n, 1_699_920_000_000_000n, -2_300_000_000_000_000n],
+        [true, false, null],
+        [['a', null], [], null],
+        [{ in: 7 }, null, { in: -1 }],
+      ],
+    ); // prettier-ignore
+    const sheet = (await opened('excel', from)).getWorksheet('records');
+    expect(valuesOf(sheet)).toEqual([
+      ['text', 'n', 'x', 'day', 'yes', 'tags', 'o.in'],
+      ['=1+1', 9007199254740991, 0.1, new Date('2023-11-14T22:13:20.123Z'), true, '["a",null]', 7],
+      [null, '9007199254740993', 1e21, new Date('2023-11-14'), false, '[]', null],
+      [' spaced ', -5, -2.5e-7, '1897-02-11T15:06:40', null, null, -1],
+    ]);
+    expect(sheet!.getCell('A2').type).toBe(ExcelJS.ValueType.String);
+    expect(['D2', 'D3'].map((cell) => sheet!.getCell(cell).numFmt)).toEqual(['yyyy-mm-dd hh:mm:ss.000', 'yyyy-mm-dd']); // prettier-ignore
+    expect(sheet!.views[0]).toMatchObject({ state: 'frozen', ySplit: 1 });
+    expect(sheet!.autoFilter).toBe('A1:G4');
+    expect(sheet!.getCell('A1').font?.bold).toBe(true);
+  });
+
+  test('has every text that JSON can have, but for what XML forbids, which is escaped', async () => {
+    const texts = ['<&>"\'', 'a\tb\nc', ' ', '', 'x  y', '雪😀', 'a_b_x', '\u00a0', ']]>'];
+    const escaped: readonly (readonly [string, string])[] = [
+      ['a\u0000b', 'a_x0000_b'],
+      ['\r\n', '_x000D_\n'],
+      ['_x0041_', '_x005F_x0041_'],
+      ['\uffff\ufffe', '_xFFFF__xFFFE_'],
+    ];
+    const all = [...texts, ...escaped.map(([text]) => text)];
+    const from = await own.dataset([column('t', 'string')], [all]);
+    const bytes = await written('excel', from, { request });
+    const found = valuesOf((await workbookOf(bytes)).getWorksheet('records'))
+      .slice(1)
+      .flat();
+    // Readers differ in whether they undo the escapes.
+    const wanted = [...texts, ...escaped.map(([, text]) => text)];
+    for (const [i, text] of found.entries()) expect([all[i], wanted[i]]).toContain(text ?? ''); // it reads an empty text as none
+    expect(found).toHaveLength(all.length);
+  });
+
+  test('has texts of 32,767 characters, and warns of those that it cuts', async () => {
+    const edge = `${'a'.repeat(32_766)}😀b`;
+    const values = ['a'.repeat(32_767), 'é'.repeat(40_000), edge, 'short'];
+    const from = await own.dataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
+    const warnings: FileWarning[] = [];
+    const bytes = await written('excel', from, { request }, warnings);
+    const found = valuesOf((await workbookOf(bytes)).getWorksheet('records')).slice(1);
+    expect(found.map(([, text]) => text)).toEqual([
+      values[0],
+      'é'.repeat(32_767),
+      'a'.repeat(32_766),
+      'short',
+    ]);
+    expect(warnings).toEqual([
+      { field: 't', count: 2, message: expect.stringContaining('32767 characters') },
+    ]);
+  });
+
+  test('goes on in another sheet where one is full', async () => {
+    const numbers = Array.from({ length: 2_345 }, (_, i) => BigInt(i));
+    const from = await own.dataset([column('n', 'long')], [numbers]);
+    for (const size of [1, 700, 1_000, 2_345, 2_346]) {
+      const some = size === 1 ? { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } } : from; // prettier-ignore
+      const writer = excelWriter({ format: 'excel', description: '' }, size);
+      const workbook = await workbookOf(await written(writer, some, { request }));
+      const sheets = workbook.worksheets.slice(0, -1);
+      const count = size === 1 ? 1 : Math.ceil(numbers.length / size);
+      expect(sheets.map(({ name }) => name)).toEqual(
+        Array.from({ length: count }, (_, i) => (i === 0 ? 'records' : `records ${i + 1}`)),
+      );
+      const rows = sheets.flatMap((sheet) => {
+        const [titles, ...records] = valuesOf(sheet);
+        expect(titles).toEqual(['n']);
+        expect(sheet.autoFilter).toBe(`A1:A${records.length + 1}`);
+        return records;
+      });
+      expect(rows).toEqual(size === 1 ? [] : numbers.map((n) => [Number(n)]));
+    }
+  });
+
+  test('names where its records come from', async () => {
+    const from = await own.dataset([column('n', 'long')], [[1n]]);
+    const workbook = await opened('excel', from);
+    expect(valuesOf(workbook.getWorksheet('provenance'))).toEqual(
+      Object.entries(provenance).map(([key, value]) => [key, JSON.stringify(value)]),
+    );
+  });
+
+  test('cannot have more columns than a sheet', async () => {
+    const from = await own.dataset([listOf(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
+    await expect(written('excel-expand', from, { request })).rejects.toMatchObject({
+      code: 'invalid',
+      fields: { params: [expect.stringContaining('16385 columns')] },
+    });
+    expect((await written('csv-expand', from, { request })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
+  });
+});
+
+test('lists become columns, as many as the longest has elements', async () => {
+  const from = await own.dataset(
+    [listOf(column('b', 'long')), column('o', 'object', [listOf(column('t', 'string'))]), listOf(column('p', 'object', [column('x', 'double'), column('y', 'string')])), listOf(column('e', 'string'))],
+    [
+      [[1n, null, 3n], null, []],
+      [{ t: ['a,b'] }, null, { t: ['', '=x'] }],
+      [[{ x: 0.5, y: 'q' }, null], [{ x: null, y: null }], null],
+      [[], null, []],
+    ],
+  ); // prettier-ignore
+  const titles = ['b.0', 'b.1', 'b.2', 'o.t.0', 'o.t.1', 'p.0', 'p.1', 'e.0'];
+  expect((await written('csv-expand', from, { request })).toString()).toBe(
+    `${titles.join(',')}\r\n` +
+      '1,,3,"a,b",,"{""x"":0.5,""y"":""q""}",,\r\n' +
+      ',,,,,{},,\r\n' +
+      ',,,"",=x,,,\r\n',
+  );
+  expect(valuesOf((await opened('excel-expand', from)).getWorksheet('records'))).toEqual([
+    titles,
+    [1, null, 3, 'a,b', null, '{"x":0.5,"y":"q"}', null, null],
+    [null, null, null, null, null, '{}', null, null],
+    // exceljs reads an empty text as none.
+    [null, null, null, null, '=x', null, null, null],
+  ]);
+});
+
+test(`random lists are in the cells of their elements (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed);
+  const columns = randomColumns(next, 6, 1).filter(({ isList, type }) => isList && type !== 'json');
+  columns.push(listOf(column('more', 'integer')));
+  const values = columns.map((each) => {
+    const style = randomStyle(next);
+    return Array.from({ length: 900 }, (_, row) => randomValue(next, each, style, row));
+  });
+  const from = await own.dataset(columns, values);
+  const records = (await naiveTexts(own.bench, from, { ...whole, ...request })).map(
+    (text) => parseJson(text) as Record<string, readonly Value[] | null>,
+  );
+  const longest = columns.map(({ name }) => Math.max(1, ...records.map((record) => record[name]?.length ?? 0))); // prettier-ignore
+  const [titles, ...rows] = valuesOf((await opened('excel-expand', from)).getWorksheet('records'));
+  expect(titles).toEqual(columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => `${name}.${n}`))); // prettier-ignore
+  const isThere = rows.map((row) => row.map((cell) => cell !== null));
+  const wanted = records.map((record) =>
+    columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => (record[name]?.[n] ?? null) !== null)),
+  ); // prettier-ignore
+  expect(isThere.slice(0, wanted.length)).toEqual(wanted.slice(0, isThere.length));
+});
+
+const hasOpenpyxl = ((): boolean => {
+  try {
+    execFileSync('python3', ['-c', 'import openpyxl'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Runs where Python has openpyxl. */
+(hasOpenpyxl ? test : test.skip)('openpyxl reads the same values', async () => {
+  const from = await own.dataset(
+    [column('t', 'string'), column('n', 'long'), column('d', 'date'), column('b', 'boolean')],
+    [['=1+1', '<a&b>', null], [1n, 2n ** 60n, null], [0n, 1_699_920_000_000_000n, null], [true, false, null]],
+  ); // prettier-ignore
+  const path = own.path('read.xlsx');
+  writeFileSync(path, await written('excel', from, { request }));
+  const script = `
+import json, sys, openpyxl
+book = openpyxl.load_workbook(sys.argv[1], read_only=False)
+sheet = book["records"]
+rows = [[cell if isinstance(cell, (str, int, bool, type(None))) else cell.isoformat() for cell in row] for row in sheet.iter_rows(values_only=True)]
+print(json.dumps([rows, [cell.data_type for cell in sheet[2]], sheet.freeze_panes, sheet.auto_filter.ref]))`;
+  const found: unknown = JSON.parse(execFileSync('python3', ['-c', script, path]).toString());
+  expect(found).toEqual([
+    [['t', 'n', 'd', 'b'], ['=1+1', 1, '1970-01-01T00:00:00', true], ['<a&b>', '1152921504606846976', '2023-11-14T00:00:00', false]],
+    ['s', 'n', 'd', 'b'],
+    'A2',
+    'A1:D4',
+  ]); // prettier-ignore
+});

@@ -1,0 +1,66 @@
+import { expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32, inflateRawSync } from 'node:zlib';
+import { deflatedPiece, joinedCrc, ZipWriter } from '../../writers/zip.js';
+import { random } from '../random.js';
+import { seed } from '../seed.js';
+
+test(`the checksum of pieces is that of the whole (STRANDLAKE_SEED=${seed})`, () => {
+  const next = random(seed);
+  for (let round = 0; round < 200; round++) {
+    const whole = Uint8Array.from({ length: Math.floor(next() ** 3 * 5_000) }, () => Math.floor(next() * 256)); // prettier-ignore
+    const cut = Math.floor(next() * (whole.length + 1));
+    const [first, second] = [whole.subarray(0, cut), whole.subarray(cut)];
+    expect(joinedCrc(crc32(first), crc32(second), second.length)).toBe(crc32(whole));
+  }
+});
+
+test('pieces after one another are one deflate stream', () => {
+  const texts = ['a'.repeat(1000), '', 'b', 'a'.repeat(100_000)];
+  const zip = new ZipWriter();
+  zip.begin('x');
+  const stream = Buffer.concat(texts.map((text) => zip.add(deflatedPiece(Buffer.from(text)))));
+  const end = zip.end();
+  const all = inflateRawSync(Buffer.concat([stream, end.subarray(0, -16)]));
+  expect(all.toString()).toBe(texts.join(''));
+});
+
+const python = ((): boolean => {
+  try {
+    execFileSync('python3', ['-c', 'import zipfile'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Python's zipfile is the other side. */
+(python ? test : test.skip)(
+  'an entry of more than 4 GiB, and those behind it, are read back',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'strandlake-zip-'));
+    try {
+      const piece = deflatedPiece(Buffer.alloc(1 << 20, 7));
+      const count = 4_100;
+      const zip = new ZipWriter();
+      const bytes = [zip.entry('first.txt', Buffer.from('before')), zip.begin('large')];
+      for (let i = 0; i < count; i++) bytes.push(zip.add(piece));
+      bytes.push(zip.end(), zip.entry('last é.txt', Buffer.from('behind')), zip.finish());
+      const path = join(folder, 'large.zip');
+      writeFileSync(path, Buffer.concat(bytes));
+      const script = `
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as file:
+    assert file.testzip() is None
+    print(file.getinfo("large").file_size, file.read("first.txt").decode(), file.read("last é.txt").decode())`;
+      expect(execFileSync('python3', ['-c', script, path]).toString().trim()).toBe(
+        `${count * (1 << 20)} before behind`,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
