@@ -61,6 +61,7 @@ export async function createApp(services: AppServices): Promise<App> {
     log,
     admit: (request) => authenticator.admit(request),
     logsRequests: ['info', 'debug'].includes(context.config.log),
+    observe: (request, reply) => context.metrics.observe(request, reply),
   });
   await installCompression(adapter.getInstance<FastifyInstance>());
   const module = AppModule.with(context, authenticator);

@@ -6,6 +6,7 @@ import type { Store } from '../../engine/store/store.js';
 import { ExpressionThreads } from '../../scheduler/expressions/expression-threads.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 import type { LogSink } from './log.js';
+import { Metrics } from './metrics.js';
 import { urlSigner, type UrlSigner } from './signed-url.js';
 
 /** Limits of the web server; tests change them, operators get the defaults. */
@@ -38,7 +39,8 @@ export interface AppServices {
   readonly queryEngine: QueryEngine;
   readonly scheduler: Scheduler;
   readonly data: DataFolder;
-  readonly config: Pick<Config, 'publicUrl' | 'rateLimit' | 'log'>;
+  readonly config: Pick<Config, 'publicUrl' | 'rateLimit' | 'log'> &
+    Partial<Pick<Config, 'metricsToken'>>;
   readonly signingKey: Uint8Array;
   readonly limits?: Partial<ServerLimits>;
   readonly log?: LogSink;
@@ -58,6 +60,7 @@ export class AppContext {
   readonly log: LogSink;
   /** The threads that evaluate the expressions of requests; they start with the first one. */
   readonly expressions = new ExpressionThreads();
+  readonly metrics: Metrics;
 
   constructor(services: AppServices, log: LogSink) {
     this.catalog = services.catalog;
@@ -70,5 +73,6 @@ export class AppContext {
     this.signer = urlSigner(services.signingKey);
     this.limits = { ...defaultLimits, ...services.limits };
     this.log = log;
+    this.metrics = new Metrics(services);
   }
 }

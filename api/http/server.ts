@@ -17,6 +17,8 @@ export interface ServerOptions {
   /** Authenticates a request with a body before the body is read; rejects to refuse the request. */
   readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
+  /** Called after each request. */
+  readonly observe: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
 /** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
@@ -87,6 +89,10 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
     if (request.method !== 'OPTIONS') return done();
     for (const [name, value] of preflightHeaders) reply.header(name, value);
     reply.code(204).send();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    options.observe(request, reply);
+    done();
   });
   if (!options.logsRequests) return;
   fastify.addHook('onResponse', (request, reply, done) => {

@@ -94,6 +94,11 @@ import {
 } from './saved-queries/saved-queries.controller.js';
 import { SearchController, searchOperations, searchSchemas } from './search/search.controller.js';
 import { ServiceController } from './service/service.controller.js';
+import {
+  MonitoringController,
+  monitoringOperations,
+  monitoringSchemas,
+} from './service/monitoring.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
 import { cancel } from './tasks/job.js';
 import {
@@ -146,6 +151,7 @@ import {
 } from './vaults/vault-syncs.controller.js';
 import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
 import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
+import { UsageController, usageOperations, usageSchemas } from './vaults/usage.controller.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -167,6 +173,7 @@ export interface ResourceEntry {
 // prettier-ignore
 export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
+  { controller: MonitoringController, operations: [monitoringOperations], schemas: monitoringSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, createdUser, userSummary] },
   { controller: GroupsController, operations: [groupOperations], declarations: [group, groupSummary] },
   { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMember] },
@@ -179,6 +186,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: AuthorizationController, operations: [authorizationOperations] },
   { controller: OauthController, operations: [oauthOperations], schemas: oauthSchemas },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
+  { controller: UsageController, operations: [usageOperations], schemas: usageSchemas },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },

@@ -41,6 +41,13 @@ export interface DatasetFilter extends AccessFilter {
   readonly storageClass?: string;
 }
 
+/** How much datasets hold together. */
+export interface DatasetTotals {
+  readonly datasets: number;
+  readonly records: number;
+  readonly bytes: number;
+}
+
 /** Datasets. Each belongs to the object with the same id and is deleted with it. */
 export interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
@@ -58,6 +65,8 @@ export interface DatasetTable {
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** The log versions of all datasets, for the reconciliation at start. */
   logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
+  /** How much all datasets hold; the bytes are those of their segments. */
+  totals(): Promise<DatasetTotals>;
   /** Ids of deleted datasets whose files may still exist. */
   dropped(): Promise<readonly number[]>;
   /** Records that the files of a deleted dataset are gone. */
@@ -143,6 +152,12 @@ export function datasetTable(db: Database): DatasetTable {
         id: row['id'] as number,
         logVersion: row['log_version'] as number,
       }));
+    },
+    totals: async () => {
+      const row =
+        await db.get(sql`SELECT COUNT(*) AS datasets, COALESCE(SUM(documents_count), 0) AS records,
+        COALESCE(SUM(bytes), 0) AS bytes FROM datasets`);
+      return row as unknown as DatasetTotals;
     },
     dropped: async () => {
       const rows = await db.all(sql`SELECT id FROM dropped_datasets ORDER BY id`);

@@ -59,6 +59,8 @@ export interface TaskTable {
   openTask(kind: string, objectId: number): Promise<TaskRow | undefined>;
   /** The tasks of all kinds that run now and read or change an object. */
   runningOn(objectId: number): Promise<readonly TaskRow[]>;
+  /** The number of tasks by kind, class and status, of all accounts. */
+  counts(): Promise<readonly TaskCount[]>;
   /** Removes all tasks of these kinds that have yet to end. */
   removeOpen(kinds: readonly string[]): Promise<void>;
   /** Shows how far the current attempt is; nothing happens if that attempt is over. */
@@ -73,6 +75,14 @@ export interface TaskTable {
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
   /** Requeues all running tasks, as a restart does, however often that has happened. */
   requeueRunning(): Promise<readonly TaskRow[]>;
+}
+
+/** How many tasks of a kind and class have a status. */
+export interface TaskCount {
+  readonly kind: string;
+  readonly class: TaskClass;
+  readonly status: TaskStatus;
+  readonly count: number;
 }
 
 export interface ClaimOptions {
@@ -198,6 +208,11 @@ export function taskTable(db: Database): TaskTable {
       const rows = await db.all(sql`SELECT ${tasks.columns} FROM tasks
         WHERE status = 'running' AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`);
       return rows.map((row) => tasks.parse(row));
+    },
+    counts: async () => {
+      const rows = await db.all(sql`SELECT kind, class, status, COUNT(*) AS count FROM tasks
+        GROUP BY kind, class, status ORDER BY kind, class, status`);
+      return rows as unknown as readonly TaskCount[];
     },
     removeOpen: async (kinds) => {
       await db.run(sql`DELETE FROM tasks

@@ -101,6 +101,20 @@ export interface VaultTable {
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
+  /** What each vault holds that the user may read, by name. */
+  usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
+}
+
+/** What a vault holds. Bytes are those of segments, and of the contents of files. */
+export interface VaultUsage {
+  readonly id: number;
+  readonly name: string;
+  readonly accountId: number;
+  readonly datasets: number;
+  readonly records: number;
+  readonly datasetBytes: number;
+  readonly files: number;
+  readonly fileBytes: number;
 }
 
 const vaults = table<VaultRow, { nameKey: string }>(
@@ -247,6 +261,19 @@ export function vaultTable(db: Database): VaultTable {
         });
       }
       return counts;
+    },
+    usage: async (viewer) => {
+      const rows =
+        await db.all(sql`SELECT vaults.id AS id, vaults.name AS name, vaults.account_id AS "accountId",
+          COUNT(datasets.id) AS datasets,
+          COALESCE(SUM(datasets.documents_count), 0) AS records,
+          COALESCE(SUM(datasets.bytes), 0) AS "datasetBytes",
+          COALESCE(SUM(objects.object_type = 'file'), 0) AS files,
+          COALESCE(SUM(CASE WHEN objects.object_type = 'file' THEN objects.size END), 0) AS "fileBytes"
+        FROM vaults LEFT JOIN objects ON objects.vault_id = vaults.id
+          LEFT JOIN datasets ON datasets.id = objects.id
+        WHERE ${mayAccess(viewer)} GROUP BY vaults.id ORDER BY vaults.name_key, vaults.id`);
+      return rows as unknown as readonly VaultUsage[];
     },
   };
 }

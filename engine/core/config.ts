@@ -39,6 +39,8 @@ export interface Config {
   readonly smtpUrl: string | null;
   /** The sender of e-mails; null: none is sent. */
   readonly mailFrom: string | null;
+  /** The credential of `GET /metrics`; null: clients on the same machine alone may read them. */
+  readonly metricsToken: string | null;
   readonly log: LogLevel;
 }
 
@@ -137,6 +139,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
         /^([^\r\n<>]*<)?[^\s@<>]+@[^\s@<>]+>?$/,
         'an address such as Strandlake <exports@example.org>',
       ),
+  },
+  metricsToken: {
+    ...named('metrics-token', '<text>', 'credential of GET /metrics'),
+    ...byDefault<string | null>(null, 'clients on this machine'),
+    parse: (text) => matching(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
   },
   log: {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),

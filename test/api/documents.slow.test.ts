@@ -254,7 +254,7 @@ function shell(example: Example): void {
 
 async function runShell({ file, text }: Example): Promise<void> {
   const known = placeholdersOf(file);
-  if (text.includes('<code>'))
+  if (text.includes('<code>') && known.has('application id'))
     known.set('code', await newCode(Number(known.get('application id'))));
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }

@@ -95,6 +95,10 @@ test('every operation that the server serves stands in the interface, but for it
   const listed = new Set((await readLines()).map((line) => `${line.method} ${shape(line.path)}`));
   const own = [
     'GET /health',
+    'GET /healthz',
+    'GET /readyz',
+    'GET /metrics',
+    'GET /v2/usage',
     'GET /openapi.json',
     'GET /docs',
     'GET /join',

@@ -50,6 +50,9 @@ const publicOperations = [
   'root.head',
   'root.get', // a page for browsers; it asks programs for credentials itself
   'health',
+  'healthz',
+  'readyz',
+  'metrics', // a setting is the credential, or the address of the client
   'openapi',
   'docs',
   'join',

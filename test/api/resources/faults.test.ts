@@ -84,6 +84,7 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
     limits: { ...defaultLimits, compressesLoopback: true },
     log: (line) => lines.push(line),
     admit: () => Promise.resolve(undefined),
+    observe: () => {},
     logsRequests: false,
   });
   const fastify = adapter.getInstance<FastifyInstance>();

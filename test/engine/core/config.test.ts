@@ -42,6 +42,7 @@ test('reads every setting from a flag and from the environment, and the flag win
     keepVersionsDays: ['0', 0],
     smtpUrl: ['smtps://me:secret@mail.test:465', 'smtps://me:secret@mail.test:465'],
     mailFrom: ['Lake <exports@mail.test>', 'Lake <exports@mail.test>'],
+    metricsToken: ['sixteen letters+'.replace(' ', '-'), 'sixteen-letters+'],
     log: ['debug', 'debug'],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));

@@ -1,0 +1,112 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { freeBytes, readSystemFile } from '../../engine/core/files.js';
+import type { Scheduler } from '../../scheduler/queue/scheduler.js';
+
+/** What the metrics are read from. */
+interface MetricSources {
+  readonly catalog: Catalog;
+  readonly scheduler: Scheduler;
+  readonly data: DataFolder;
+}
+
+/** The upper bounds of latencies, seconds: from a lookup to an export that a request waits for. */
+const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** The metrics of a server, in the text format of OpenMetrics. All but latencies are read when they are asked for. */
+export class Metrics {
+  readonly #registry = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
+  readonly #requests: Histogram;
+
+  constructor({ catalog, scheduler, data }: MetricSources) {
+    const registers = [this.#registry];
+    this.#registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    collectDefaultMetrics({ register: this.#registry });
+    this.#requests = new Histogram({
+      name: 'strandlake_http_request_duration_seconds',
+      help: 'Time from the first byte of a request to the last byte of its answer, by route.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: latencies,
+      registers,
+    });
+    const gauge = (
+      name: string,
+      help: string,
+      labels: readonly string[],
+      read: (gauge: Gauge) => Promise<void> | void,
+    ): Gauge =>
+      new Gauge({
+        name: `strandlake_${name}`,
+        help,
+        labelNames: [...labels],
+        registers,
+        collect() {
+          return read(this);
+        },
+      });
+    gauge(
+      'tasks',
+      'Tasks by kind, class and status.',
+      ['kind', 'class', 'status'],
+      async (tasks) => {
+        tasks.reset();
+        for (const { count, ...labels } of await catalog.tasks.counts()) tasks.set(labels, count);
+      },
+    );
+    gauge('records', 'Records of all datasets.', [], async (records) => {
+      records.set((await catalog.datasets.totals()).records);
+    });
+    gauge('dataset_bytes', 'Bytes of the segments of all datasets.', [], async (bytes) => {
+      bytes.set((await catalog.datasets.totals()).bytes);
+    });
+    gauge('datasets', 'Number of datasets.', [], async (datasets) => {
+      datasets.set((await catalog.datasets.totals()).datasets);
+    });
+    gauge(
+      'free_disk_bytes',
+      'Free bytes of the file system of the data folder.',
+      [],
+      async (free) => {
+        free.set(await freeBytes(data.root));
+      },
+    );
+    gauge('worker_up', 'Whether the worker process runs.', [], (up) => {
+      up.set(scheduler.status().workerPid === null ? 0 : 1);
+    });
+    gauge(
+      'worker_resident_memory_bytes',
+      'Resident memory of the worker process, on Linux.',
+      [],
+      async (memory) => {
+        const { workerPid } = scheduler.status();
+        memory.set(workerPid === null ? 0 : await residentBytes(workerPid));
+      },
+    );
+  }
+
+  /** The type of `text()`. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** Counts a request that has been answered. Routes have the names of their parameters, so that their number is limited. */
+  observe(request: FastifyRequest, reply: FastifyReply): void {
+    const route = request.routeOptions.url ?? 'none';
+    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    this.#requests.observe(labels, reply.elapsedTime / 1000);
+  }
+}
+
+const pageBytes = 4096;
+
+/** The resident memory of a process; 0 where the system does not tell. */
+async function residentBytes(pid: number): Promise<number> {
+  const text = await readSystemFile(`/proc/${pid}/statm`).catch(() => '');
+  return pageBytes * Number(text.split(' ')[1] ?? 0);
+}

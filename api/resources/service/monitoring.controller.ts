@@ -1,0 +1,97 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import { isSameSecret } from '../../../engine/catalog/secrets.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { freeBytes } from '../../../engine/core/files.js';
+import { Public } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations } from '../../http/operation-row.js';
+import type { ApiReply, ApiRequest } from '../../http/request.js';
+import { answerSchema, oneOf, strings } from '../../http/schema.js';
+
+const alive = answerSchema('Liveness', 'Whether the API process runs.', {
+  status: { type: oneOf('ok'), example: 'ok' },
+});
+const ready = answerSchema('Readiness', 'Whether requests can be answered and tasks run.', {
+  status: { type: oneOf('ready', 'not ready'), example: 'ready' },
+  problems: { type: strings, description: 'What is missing.', example: [] },
+});
+
+/** The schemas of answers. */
+export const monitoringSchemas = [alive, ready];
+
+/** The operations for those who run the server. */
+export const monitoringOperations = declareOperations('', 'Service', {
+  healthz: {
+    method: 'GET',
+    paths: ['/healthz'],
+    summary: 'Answers 200 when the API process runs.',
+    answer: alive,
+  },
+  readyz: {
+    method: 'GET',
+    paths: ['/readyz'],
+    summary: 'Answers 200 when the catalogue answers, the worker runs and the disk has space, else 503.',
+    answer: ready,
+  },
+  metrics: {
+    method: 'GET',
+    paths: ['/metrics'],
+    summary: 'The metrics of the server, in the text format of OpenMetrics.',
+    answer: 'page',
+  },
+});
+
+/** With less free space, writing stops (`file-writer.ts`). */
+const leastFreeBytes = 1 << 20;
+
+/**
+ * What monitoring asks for.
+ *
+ * Choice: metrics are read with the credential `--metrics-token`, as `Authorization: Bearer`; without that setting, by clients on the same machine that no proxy stands before. To
+ * everybody else they do not exist, because they tell how much is stored and asked.
+ */
+@Controller()
+export class MonitoringController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(monitoringOperations.healthz)
+  @Public()
+  healthz(): object {
+    return { status: 'ok' };
+  }
+
+  @Operation(monitoringOperations.readyz)
+  @Public()
+  async readyz(@Res({ passthrough: true }) reply: ApiReply): Promise<object> {
+    const { catalog, scheduler, data } = this.context;
+    const problems: string[] = [];
+    await catalog.isIssued(0).catch(() => problems.push('the catalogue does not answer'));
+    if (scheduler.status().workerPid === null) problems.push('the worker process does not run');
+    const free = await freeBytes(data.root).catch(() => 0);
+    if (free < leastFreeBytes) problems.push('the disk of the data folder is full');
+    if (problems.length > 0) reply.code(503);
+    return { status: problems.length > 0 ? 'not ready' : 'ready', problems };
+  }
+
+  @Operation(monitoringOperations.metrics)
+  @Public()
+  async metrics(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<string> {
+    const { config, metrics } = this.context;
+    const secret = config.metricsToken ?? null;
+    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const isAllowed = secret === null ? isLocal(request) : isSameSecret(given, secret);
+    if (!isAllowed) throw notFound();
+    reply.header('Content-Type', metrics.contentType);
+    return metrics.text();
+  }
+}
+
+/** Whether a request comes from this machine, and not through a proxy on it. */
+function isLocal({ ip, headers }: ApiRequest): boolean {
+  const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers); // prettier-ignore
+  return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(ip);
+}

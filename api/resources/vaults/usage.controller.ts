@@ -1,0 +1,74 @@
+import { Controller } from '@nestjs/common';
+import { viewerOf } from '../../../engine/catalog/access.js';
+import type { VaultUsage } from '../../../engine/catalog/vaults.js';
+import { Access, CurrentCaller } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations } from '../../http/operation-row.js';
+import type { Caller } from '../../http/request.js';
+import { answerSchema, id, integer, listOf, objectOf, text } from '../../http/schema.js';
+
+const counts = {
+  datasets: { type: integer },
+  records: { type: integer },
+  dataset_bytes: { type: integer },
+  files: { type: integer },
+  file_bytes: { type: integer },
+};
+const example = { datasets: 3, records: 69_302, dataset_bytes: 4_718_592, files: 12, file_bytes: 104_857_600 }; // prettier-ignore
+
+const usage = answerSchema('Usage', 'What the account stores, as far as the user may read it.', {
+  total: { type: objectOf(counts), description: 'All vaults together.', example },
+  vaults: {
+    type: listOf(objectOf({ vault_id: { type: id }, name: { type: text }, ...counts })),
+    description: 'By vault, in the order of their names.',
+    example: [{ vault_id: 12, name: 'Cardiomyopathy families', ...example }],
+  },
+});
+
+/** The schemas of answers. */
+export const usageSchemas = [usage];
+
+/** What accounts store. */
+export const usageOperations = declareOperations('usage', 'Vaults', {
+  get: {
+    method: 'GET',
+    paths: ['/v2/usage'],
+    summary: 'Tells how many records and bytes the vaults of the account hold.',
+    answer: usage,
+  },
+});
+
+/**
+ * What an account stores.
+ *
+ * Choice: usage is counted over the vaults of the account that the user may read, from the catalogue: bytes of datasets are those of their newest
+ * version (`GET /v2/datasets/{id}/disk_use` has earlier ones), and a copy of a file, which shares its bytes, counts like any other.
+ */
+@Controller()
+export class UsageController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(usageOperations.get)
+  @Access('read')
+  async get(@CurrentCaller() caller: Caller): Promise<object> {
+    const all = await this.context.catalog.vaults.usage(viewerOf(caller));
+    const vaults = all.filter(({ accountId }) => accountId === caller.account.id);
+    return {
+      total: viewOf(vaults),
+      vaults: vaults.map((one) => ({ vault_id: one.id, name: one.name, ...viewOf([one]) })),
+    };
+  }
+}
+
+function viewOf(vaults: readonly VaultUsage[]): object {
+  const sum = (key: 'datasets' | 'records' | 'datasetBytes' | 'files' | 'fileBytes'): number =>
+    vaults.reduce((total, one) => total + one[key], 0);
+  return {
+    datasets: sum('datasets'),
+    records: sum('records'),
+    dataset_bytes: sum('datasetBytes'),
+    files: sum('files'),
+    file_bytes: sum('fileBytes'),
+  };
+}

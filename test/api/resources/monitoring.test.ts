@@ -1,0 +1,119 @@
+import { expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, send } from '../server.js';
+
+const { server, ann, vaultId, newDataset } = await startLab();
+
+/** A sample of the text format: name, labels and value. */
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Parses OpenMetrics text (the ABNF of OpenMetrics 1.0, without exemplars and timestamps); throws for anything else. */
+function parsed(text: string): readonly Sample[] {
+  const lines = text.split('\n');
+  if (lines.pop() !== '' || lines.pop() !== '# EOF') throw new Error('does not end with # EOF');
+  const types = new Map<string, string>();
+  const samples: Sample[] = [];
+  for (const line of lines) {
+    const meta = /^# (HELP|TYPE|UNIT) ([a-zA-Z_:][\w:]*) (.*)$/.exec(line);
+    if (meta !== null) {
+      if (meta[1] === 'TYPE') {
+        if (types.has(meta[2]!)) throw new Error(`has ${meta[2]} twice`);
+        types.set(meta[2]!, meta[3]!);
+      }
+      continue;
+    }
+    const sample = /^([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$/.exec(line); // prettier-ignore
+    if (sample === null) throw new Error(`is no sample: ${line}`);
+    const [, name, inner = '', value] = sample as unknown as string[];
+    const family = name!.replace(/_(?:total|bucket|sum|count|created)$/, '');
+    if (!types.has(name!) && !types.has(family)) throw new Error(`has no type of ${name}`);
+    const pairs = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
+    const labels = Object.fromEntries(pairs.map(([, key, text]) => [key!, text!]));
+    const number = value === '+Inf' ? Infinity : Number(value);
+    if (Number.isNaN(number) && value !== 'Nan' && value !== 'NaN') throw new Error(`is no number: ${line}`); // prettier-ignore
+    samples.push({ name: name!, labels, value: number });
+  }
+  return samples;
+}
+
+async function metrics(): Promise<readonly Sample[]> {
+  const { status, text } = await send(server.url, 'GET', '/metrics');
+  expect(status).toBe(200);
+  return parsed(text);
+}
+
+const valueOf = (
+  samples: readonly Sample[],
+  name: string,
+  labels: Record<string, string> = {},
+): number =>
+  // prettier-ignore
+  samples
+    .filter((one) => one.name === name)
+    .filter((one) => Object.entries(labels).every(([key, value]) => one.labels[key] === value))
+    .reduce((sum, { value }) => sum + value, 0);
+
+test('metrics are OpenMetrics, and count what is asked and stored', async () => {
+  const route = { route: '/v2/datasets/:id/data', method: 'POST', status: '200' };
+  const count = 'strandlake_http_request_duration_seconds_count';
+  const before = await metrics();
+  const id = await newDataset();
+  const records = Array.from({ length: 7 }, (_, n) => ({ n }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records });
+  for (let i = 0; i < 3; i++) await ann.post(`/v2/datasets/${id}/data`, { limit: 1 });
+  await ann.get('/v2/nowhere');
+  const after = await metrics();
+  const more = (name: string, labels = {}): number =>
+    valueOf(after, name, labels) - valueOf(before, name, labels);
+  expect(more(count, route)).toBe(3);
+  expect(more('strandlake_datasets')).toBe(1);
+  expect(more('strandlake_records')).toBe(7);
+  expect(more('strandlake_dataset_bytes')).toBeGreaterThan(0);
+  expect(more('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
+  expect(valueOf(after, 'strandlake_worker_up')).toBe(1);
+  expect(valueOf(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
+  // Buckets are cumulative, and the last one has all.
+  const buckets = after.filter(({ name, labels }) => name === 'strandlake_http_request_duration_seconds_bucket' && labels['route'] === route.route); // prettier-ignore
+  const values = buckets.map(({ value }) => value);
+  expect(values).toEqual(values.toSorted((a, b) => a - b));
+  expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
+  // No id, and no address that a client made up, is a label.
+  const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
+  expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
+});
+
+test('metrics do not exist for clients behind a proxy', async () => {
+  for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
+    const { status } = await send(server.url, 'GET', '/metrics', undefined, { [header]: '127.0.0.1' }); // prettier-ignore
+    expect([header, status]).toEqual([header, 404]);
+  }
+});
+
+test('the server says that it lives and that it is ready', async () => {
+  const live = await send(server.url, 'GET', '/healthz');
+  expect([live.status, live.json]).toEqual([200, { status: 'ok' }]);
+  const ready = await send(server.url, 'GET', '/readyz');
+  expect([ready.status, ready.json]).toEqual([200, { status: 'ready', problems: [] }]);
+});
+
+test('usage counts what the vaults hold that the user may read', async () => {
+  const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.txt' }); // prettier-ignore
+  await send('', 'PUT', String(file.json['upload_url']), 'twelve bytes');
+  const { json } = await ann.get('/v2/usage');
+  const vaults = json['vaults'] as Record<string, number>[];
+  const own = vaults.find((one) => one['vault_id'] === vaultId)!;
+  const datasets = (await ann.get(`/v2/datasets?vault_id=${vaultId}`)).json['data'] as Record<string, number>[]; // prettier-ignore
+  const records = datasets.reduce((sum, one) => sum + one['documents_count']!, 0);
+  expect(own).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
+  const total = json['total'] as Record<string, number>;
+  for (const key of ['datasets', 'records', 'dataset_bytes', 'files', 'file_bytes'])
+    expect([key, total[key]]).toEqual([key, vaults.reduce((sum, one) => sum + one[key]!, 0)]);
+  const bob = await server.user('bob');
+  const others = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
+  expect(others.map((one) => one['vault_id'])).not.toContain(vaultId);
+  expect(idOf(file)).toBeGreaterThan(0);
+});
