@@ -17,6 +17,9 @@ export interface ServerLimits {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
+  /** Files of at least this size are uploaded in parts, of which each but the last has `partBytes`, or more where they would be too many. */
+  readonly multipartBytes: number;
+  readonly partBytes: number;
   /** Answers to clients on the same machine are compressed, too. */
   readonly compressesLoopback: boolean;
 }
@@ -28,6 +31,8 @@ export const defaultLimits: ServerLimits = {
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,
+  multipartBytes: 5 * 1024 ** 3,
+  partBytes: 64 * 1024 ** 2,
   compressesLoopback: false,
 };
 

@@ -9,7 +9,6 @@ interface UnservedOperation {
   readonly instead: string;
 }
 
-const wholeUpload = 'upload the file in one request, to its upload_url';
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
 const tokens = 'use a token, which `strandlake token create` prints';
 const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations, and a file by uploading it again'; // prettier-ignore
@@ -20,9 +19,6 @@ export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['GET'], path: '/v1/groups/:id', name: 'Groups', instead: 'give permissions to users' },
   { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
-  { methods: ['POST'], path: '/v2/complete_multi_part', name: 'Upload in parts', instead: wholeUpload },
-  { methods: ['POST'], path: '/v2/presigned_urls', name: 'Upload in parts', instead: wholeUpload },
-  { methods: ['DELETE'], path: '/v2/objects/:id/multipart-upload', name: 'Upload in parts', instead: wholeUpload },
   { methods: ['GET'], path: '/v2/objects/:id/versions', name: 'Versions of files', instead: oneVersion },
   { methods: ['GET', 'PUT', 'DELETE'], path: '/v2/objects/:id/versions/:version', name: 'Versions of files', instead: oneVersion },
   { methods: ['POST'], path: '/v2/objects/:id/versions/current', name: 'Versions of files', instead: oneVersion },

@@ -89,6 +89,11 @@ import {
 } from './tasks/jobs.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
+import {
+  MultipartController,
+  multipartOperations,
+  multipartSchemas,
+} from './uploads/multipart.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { user, userSummary } from './users/user.js';
 import {
@@ -133,6 +138,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: UploadsController, operations: [uploadOperations] },
+  { controller: MultipartController, operations: [multipartOperations], schemas: multipartSchemas },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
   { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },

@@ -23,6 +23,7 @@ import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-key
 import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
+import { multipartUploadTable, type MultipartUploadTable } from './multipart-uploads.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
@@ -43,6 +44,7 @@ export interface Tables {
   readonly tokens: TokenTable;
   readonly vaults: VaultTable;
   readonly objects: ObjectTable;
+  readonly multipartUploads: MultipartUploadTable;
   readonly datasets: DatasetTable;
   readonly fields: FieldTable;
   readonly imports: ImportTable;
@@ -155,6 +157,7 @@ function tablesOf(db: Database): Tables {
     tokens: tokenTable(db),
     vaults: vaultTable(db),
     objects: objectTable(db),
+    multipartUploads: multipartUploadTable(db),
     datasets: datasetTable(db),
     fields: fieldTable(db),
     imports: importTable(db),

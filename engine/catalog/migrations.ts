@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
+import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
   backgroundTaskSchema,
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
+  { version: 14, name: 'uploads in parts', statements: multipartUploadSchema },
 ];
 
 /**

@@ -13,6 +13,12 @@ export function uploadTarget(signer: UrlSigner, object: ObjectRow): string {
   return signer.sign('PUT', `/v2/uploads/${object.id}/${object.revision + 1}`, expiresAt);
 }
 
+/** The signed path to which the bytes of a part of a file are uploaded. */
+export function partTarget(signer: UrlSigner, objectId: number, number: number): string {
+  const expiresAt = Date.now() + budgets.uploadUrlMs;
+  return signer.sign('PUT', `/v2/uploads/${objectId}/parts/${number}`, expiresAt);
+}
+
 /** The signed path of a file's bytes. */
 export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: number): string {
   const path = `/v2/downloads/objects/${object.id}/${object.revision}`;

@@ -104,6 +104,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/datasets/*/migrations',
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
+    'PUT /v2/uploads/*/parts/*',
     'POST /v2/datasets/*/verify',
     'GET /v2/datasets/*/disk_use',
   ];

@@ -25,12 +25,13 @@ const withBody = rows.filter(({ body }) => typeof body === 'object');
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
-let ids: Record<string, number>;
+let ids: Record<string, number | string>;
 /** A dataset without records. */
 let empty: number;
 
 beforeAll(async () => {
-  server = await startServer();
+  const foxes = 'The quick brown fox jumps over the lazy dog'; // the etag of the examples is its MD5
+  server = await startServer({ limits: { multipartBytes: foxes.length } });
   ann = await server.user('ann', { role: 'admin' });
   const made = await makeFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
@@ -61,12 +62,21 @@ beforeAll(async () => {
   });
   await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
   await ann.post(`/v2/objects/${datasetId}/beacon`);
+  const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
+  const { json: upload } = await ann.post('/v2/objects', large);
+  const [part] = upload['presigned_urls'] as { upload_url: string }[];
+  await send('', 'PUT', part!.upload_url, foxes);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
   ids = {
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
+    upload_id: String(upload['upload_id']),
+    key: Number(upload['id']),
+    physical_object_id: Number(upload['id']),
+    total_size: foxes.length,
+    aborted: idOf(await ann.post('/v2/objects', large)),
     users: ann.user.id,
     leaver: (await server.user('leaver')).user.id,
     vaults: made.vaultId,
@@ -99,6 +109,7 @@ afterAll(() => server.close());
 const special = new Map([
   ['globalBeacons', 'datasets'],
   ['users.delete', 'leaver'],
+  ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
 ]);
