@@ -1,5 +1,5 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { Config } from '../../engine/core/config.js';
+import { settings, type Config } from '../../engine/core/config.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
@@ -24,6 +24,14 @@ export interface ServerLimits {
   readonly compressesLoopback: boolean;
 }
 
+/** The limits of uploads in parts, which files of `multipartMb` need: parts have 64 MiB, or less where such a file is smaller. */
+export function multipartLimits(
+  multipartMb: number,
+): Pick<ServerLimits, 'multipartBytes' | 'partBytes'> {
+  const multipartBytes = multipartMb * 1024 ** 2;
+  return { multipartBytes, partBytes: Math.min(64 * 1024 ** 2, multipartBytes) };
+}
+
 /** The defaults of the threat catalogue (A9, W2). */
 export const defaultLimits: ServerLimits = {
   failedLogins: 20,
@@ -31,8 +39,7 @@ export const defaultLimits: ServerLimits = {
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,
-  multipartBytes: 5 * 1024 ** 3,
-  partBytes: 64 * 1024 ** 2,
+  ...multipartLimits(settings.multipartMb.fallback),
   compressesLoopback: false,
 };
 

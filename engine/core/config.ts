@@ -35,6 +35,8 @@ export interface Config {
   readonly rateLimit: number;
   /** How long earlier versions of datasets, and deleted records, are kept. */
   readonly keepVersionsDays: number;
+  /** Files of at least this size are uploaded in parts. */
+  readonly multipartMb: number;
   readonly log: LogLevel;
 }
 
@@ -118,6 +120,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('keep-versions-days', '<number>', 'days for which earlier versions can be read'),
     ...byDefault(7),
     parse: (text) => wholeNumber(text, 0, 36_500),
+  },
+  multipartMb: {
+    ...named('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
+    ...byDefault(5120),
+    parse: (text) => wholeNumber(text, 1, 5120),
   },
   log: {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),

@@ -100,7 +100,7 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
 /**
  * Uploads in parts (contract 6.5).
  *
- * Choice: files of 5 GiB and more are uploaded in parts of 64 MiB, or larger ones where these would be more than 10,000. The `ETag` of a part is its MD5. An
+ * Choice: files of 5 GiB and more, or of `--multipart-mb`, are uploaded in parts of at most 64 MiB, or larger ones where these would be more than 10,000. The `ETag` of a part is its MD5. An
  * upload to which nothing has been sent for seven days is given up.
  */
 @Controller()

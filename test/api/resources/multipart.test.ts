@@ -82,7 +82,7 @@ async function partFolders(): Promise<readonly string[]> {
   return readdir(server.data.parts);
 }
 
-describe('an upload in parts', () => {
+describe('an upload in parts (D8)', () => {
   test('begins where the announced size reaches the limit, and its parts cover the file', async () => {
     const { parts, json } = await started(1050);
     expect(parts.map((part) => [part.part_number, part.start_byte, part.end_byte, part.size])).toEqual([

@@ -40,6 +40,7 @@ test('reads every setting from a flag and from the environment, and the flag win
     ],
     rateLimit: ['0', 0],
     keepVersionsDays: ['0', 0],
+    multipartMb: ['64', 64],
     log: ['debug', 'debug'],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));
