@@ -20,6 +20,8 @@ export interface ServerLimits {
   /** Files of at least this size are uploaded in parts, of which each but the last has `partBytes`, or more where they would be too many. */
   readonly multipartBytes: number;
   readonly partBytes: number;
+  /** Time after which a long answer is begun, and between the blanks that keep its connection alive. */
+  readonly keepAliveMs: number;
   /** Answers to clients on the same machine are compressed, too. */
   readonly compressesLoopback: boolean;
 }
@@ -40,6 +42,7 @@ export const defaultLimits: ServerLimits = {
   requestMs: 300_000,
   idleMs: 60_000,
   ...multipartLimits(settings.multipartMb.fallback),
+  keepAliveMs: 20_000,
   compressesLoopback: false,
 };
 

@@ -1,13 +1,16 @@
-import { Body, Controller, Req } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { notFound } from '../../../engine/core/errors.js';
+import { stringifyJson } from '../../../engine/core/json.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, isObject, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import {
   answerSchema,
@@ -101,7 +104,8 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
  * Uploads in parts (contract 6.5).
  *
  * Choice: files of 5 GiB and more, or of `--multipart-mb`, are uploaded in parts of at most 64 MiB, or larger ones where these would be more than 10,000. The `ETag` of a part is its MD5. An
- * upload to which nothing has been sent for seven days is given up.
+ * upload to which nothing has been sent for seven days is given up. While the parts of a file are joined for more than 20 seconds, the answer is begun with status 200 and a blank is sent
+ * from time to time, because one client waits for no more than 80 seconds; if the parts turn out to be wrong then, the connection is closed before the answer.
  */
 @Controller()
 export class MultipartController {
@@ -109,12 +113,21 @@ export class MultipartController {
 
   @Operation(multipartOperations.complete)
   @Access('write')
-  async complete(@Body() body: unknown, @CurrentCaller() caller: Caller): Promise<object> {
+  async complete(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
     const form = new Form(body);
     const parts = readParts(form);
     const upload = await this.#uploadNamed(form, 'physical_object_id', caller);
-    await completeMultipart(this.context, upload, parts);
-    return { message: 'The file is complete.', object_id: upload.id };
+    const answer = { message: 'The file is complete.', object_id: upload.id };
+    const done = completeMultipart(this.context, upload, parts).then(() => answer);
+    const { keepAliveMs } = this.context.limits;
+    const early = await Promise.race([done, setTimeout(keepAliveMs, undefined, { ref: false })]);
+    if (early !== undefined) return early;
+    reply.header('Content-Type', 'application/json');
+    return Readable.from(answerAfterBlanks(done, keepAliveMs), { objectMode: false });
   }
 
   @Operation(multipartOperations.refresh)
@@ -154,6 +167,21 @@ export class MultipartController {
       form.fail(keyName, `The upload has the key ${upload.id}, not ${JSON.stringify(key.slice(0, 50))}.`); // prettier-ignore
     form.done();
     return upload;
+  }
+}
+
+/** The text of an answer, after a blank for every `everyMs` that it takes. Throws the error of `done`. */
+async function* answerAfterBlanks(
+  done: Promise<object>,
+  everyMs: number,
+): AsyncGenerator<Uint8Array> {
+  done.catch(() => undefined); // nobody waits for it once the client has left
+  for (;;) {
+    yield Buffer.from(' ');
+    const answer = await Promise.race([done, setTimeout(everyMs, undefined, { ref: false })]);
+    if (answer === undefined) continue;
+    yield Buffer.from(stringifyJson(answer));
+    return;
   }
 }
 

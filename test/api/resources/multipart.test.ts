@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { budgets } from '../../../engine/core/budgets.js';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
 import { startLab } from '../lab.js';
-import { grant, idOf, send, type Answer, type Client } from '../server.js';
+import { grant, idOf, send, startServer, type Answer, type Client } from '../server.js';
 
 /* Uploads in parts (contract 6.5). */
 
@@ -137,6 +137,25 @@ describe('an upload in parts (D8)', () => {
     const rest = [await sent(upload, parts[0]!), await sent(upload, parts[1]!)];
     expect((await complete(upload, [etag, ...rest])).status).toBe(200);
     expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+  });
+
+  test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
+    const size = 40_000_000;
+    const slow = await startServer({ limits: { ...limits, keepAliveMs: 1 } });
+    try {
+      const bob = await slow.user('bob');
+      const file = { vault_id: idOf(await bob.post('/v2/vaults', { name: 'Lab' })), object_type: 'file', filename: 'a', size }; // prettier-ignore
+      const { json } = await bob.post('/v2/objects', file);
+      const parts = json['presigned_urls'] as Part[];
+      expect([parts.length, parts[0]!.size]).toEqual([Math.ceil(size / 1024 ** 2), 1024 ** 2]);
+      const bytes = randomBytes(size);
+      const etags = await Promise.all(parts.map((part) => sent({ id: 0, json, parts, bytes }, part))); // prettier-ignore
+      const done = await complete({ id: 0, json, parts, bytes }, etags, bob);
+      expect([done.status, done.text]).toEqual([200, expect.stringMatching(/^ +\{"message":/)]);
+      expect((await bob.get(`/v2/objects/${String(json['id'])}`)).json['md5']).toBe(md5Of(bytes));
+    } finally {
+      await slow.close();
+    }
   });
 
   test('is completed once by requests that come together', async () => {
