@@ -9,6 +9,7 @@ export interface Client {
   readonly origin: string;
   get(path: string): Promise<Answer>;
   post(path: string, body: Answer): Promise<Answer>;
+  put(path: string, body: Answer): Promise<Answer>;
   patch(path: string, body: Answer): Promise<Answer>;
   delete(path: string): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
@@ -43,6 +44,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     origin,
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),
+    put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
     async *download(url) {

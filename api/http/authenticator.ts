@@ -40,6 +40,11 @@ export class Authenticator {
     return found.caller;
   }
 
+  /** Counts a wrong secret that is no token, such as the code of an invitation; 429 beyond the limit of its address. */
+  countFailure(request: ApiRequest): void {
+    limited(this.#failures.acquire(request.ip));
+  }
+
   /** Applies the rate limit to a request without credentials, by its address. */
   admitAnyone(request: ApiRequest): void {
     limited(this.#requests.acquire(request.ip));

@@ -34,6 +34,10 @@ export function installBodyParsers(
   }
 }
 
+/** The operations with a body that need no credentials, and the most bytes that such a body may have. */
+const publicPaths: ReadonlySet<string> = new Set(['/v1/invitations/accept']);
+const publicBodyBytes = 16 << 10;
+
 const sentTypes = new WeakMap<object, string>();
 
 /** The content type as the client sent it. */
@@ -52,9 +56,14 @@ async function readBody(
     return undefined;
   }
   // Authenticate first: a stranger must not make the server buffer 64 MB.
-  await admit(request);
+  const isPublic = publicPaths.has(request.raw.url?.split('?', 1)[0] ?? '');
+  if (!isPublic) await admit(request);
   refuseEncoded(request.headers['content-encoding']);
-  const bytes = await collect(stream, request.headers['content-length']);
+  const bytes = await collect(
+    stream,
+    request.headers['content-length'],
+    isPublic ? publicBodyBytes : budgets.jsonBodyBytes,
+  );
   if (keepsText.test(request.raw.url ?? '')) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
@@ -101,8 +110,7 @@ function refuseEncoded(encoding: string | undefined): void {
 }
 
 /** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
-function collect(stream: Readable, announced: string | undefined): Promise<Buffer> {
-  const max = budgets.jsonBodyBytes;
+function collect(stream: Readable, announced: string | undefined, max: number): Promise<Buffer> {
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',

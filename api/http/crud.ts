@@ -73,7 +73,7 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
     request: CrudRequest<Values>,
     row: Kinds[K],
   ): Promise<Kinds[K] | undefined>;
-  delete(context: AppContext, row: Kinds[K]): Promise<void>;
+  delete(context: AppContext, row: Kinds[K], caller: Caller): Promise<void>;
 }
 
 /** The JSON of rows of an ordinary resource, in their order. */
@@ -192,9 +192,13 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
 
     @Operation(operations.delete)
     @Access('write', kind, resource.deletePermission)
-    async delete(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
+    async delete(
+      @Resource() row: Row,
+      @CurrentCaller() caller: Caller,
+      @Req() request: ApiRequest,
+    ): Promise<object> {
       const shown = await view(this.context, request, row, true);
-      await resource.delete(this.context, row);
+      await resource.delete(this.context, row, caller);
       return shown;
     }
   }

@@ -11,19 +11,14 @@ interface UnservedOperation {
 
 const oneVersion = 'a file has one version: upload a file of another name to keep both';
 const tokens = 'use a token, which `strandlake token create` prints';
-const ownCopy = 'copy the records of a dataset with POST /v2/dataset_migrations, and a file by uploading it again'; // prettier-ignore
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
-  { methods: ['GET'], path: '/v1/groups', name: 'Groups', instead: 'give permissions to users' },
-  { methods: ['GET'], path: '/v1/groups/:id', name: 'Groups', instead: 'give permissions to users' },
   { methods: ['POST'], path: '/v1/auth/token', name: 'Login by password', instead: tokens },
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
   { methods: ['GET'], path: '/v2/objects/:id/versions', name: 'Versions of files', instead: oneVersion },
   { methods: ['GET', 'PUT', 'DELETE'], path: '/v2/objects/:id/versions/:version', name: 'Versions of files', instead: oneVersion },
   { methods: ['POST'], path: '/v2/objects/:id/versions/current', name: 'Versions of files', instead: oneVersion },
-  { methods: ['GET', 'POST'], path: '/v2/object_copy_tasks', name: 'Copies of objects', instead: ownCopy },
-  { methods: ['GET'], path: '/v2/object_copy_tasks/:id', name: 'Copies of objects', instead: ownCopy },
   { methods: ['GET', 'POST'], path: '/v2/applications', name: 'Applications', instead: tokens },
   { methods: ['GET', 'PUT', 'PATCH', 'DELETE'], path: '/v2/applications/:id', name: 'Applications', instead: tokens },
   { methods: ['GET'], path: '/v2/applications/:id/secret', name: 'Applications', instead: tokens },

@@ -1,6 +1,20 @@
 import type { Type } from '@nestjs/common';
 import type { OperationRow } from '../http/operation-row.js';
 import type { NamedSchema } from '../http/schema.js';
+import { auditEntry } from './audit-log/audit-entry.js';
+import { AuditLogController, auditLogOperations } from './audit-log/audit-log.controller.js';
+import { group, groupSummary, groupVault, newMember } from './groups/group.js';
+import { GroupsController, groupOperations } from './groups/groups.controller.js';
+import {
+  MembershipsController,
+  groupVaultOperations,
+  membershipOperations,
+} from './groups/memberships.controller.js';
+import { acceptance, invitation } from './invitations/invitation.js';
+import {
+  InvitationsController,
+  invitationOperations,
+} from './invitations/invitations.controller.js';
 import {
   restoreOperations,
   restoreTask,
@@ -60,6 +74,8 @@ import { importChange, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { migrationResource } from './migrations/migration.js';
 import { MigrationsController } from './migrations/migrations.controller.js';
+import { objectCopy, objectCopyOperations } from './object-copies/object-copy.js';
+import { ObjectCopiesController } from './object-copies/object-copies.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
 import {
@@ -95,7 +111,7 @@ import {
   multipartSchemas,
 } from './uploads/multipart.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
-import { user, userSummary } from './users/user.js';
+import { createdUser, user, userSummary } from './users/user.js';
 import {
   DatasetTemplateController,
   datasetTemplateOperations,
@@ -112,6 +128,8 @@ import {
   vaultSyncOperations,
   vaultSyncSchemas,
 } from './vaults/vault-syncs.controller.js';
+import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
+import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
@@ -133,10 +151,16 @@ export interface ResourceEntry {
 // prettier-ignore
 export const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
-  { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
+  { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, createdUser, userSummary] },
+  { controller: GroupsController, operations: [groupOperations], declarations: [group, groupSummary] },
+  { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMember] },
+  { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptance] },
+  { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
   { controller: VaultSyncsController, operations: [vaultSyncOperations], schemas: vaultSyncSchemas },
+  { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
+  { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: MultipartController, operations: [multipartOperations], schemas: multipartSchemas },
   { controller: DownloadsController, operations: [downloadOperations] },

@@ -59,10 +59,10 @@ export class Presenter {
   /** What vaults show besides their rows. */
   async vaultContexts(
     rows: readonly VaultRow[],
-    isDeleted = false,
+    { isDeleted = false, viewer = viewerOf(this.caller) } = {},
   ): Promise<readonly VaultContext[]> {
     const ids = rows.map((row) => row.id);
-    const permissions = await this.tables.vaults.permissions(viewerOf(this.caller), ids);
+    const permissions = await this.tables.vaults.permissions(viewer, ids);
     const counts = await this.tables.vaults.childCounts(ids);
     return Promise.all(
       rows.map(async (row) => {

@@ -1,11 +1,21 @@
 import type { Command } from '../command.js';
+import {
+  groupAdd,
+  groupCreate,
+  groupDelete,
+  groupList,
+  groupMembers,
+  groupRemove,
+} from './group.js';
 import { importCommand } from './import.js';
 import { login } from './login.js';
 import { cp, ls, tasks } from './objects.js';
 import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
 import { tokenAdd, tokenList, tokenRevoke } from './token.js';
+import { userInvite, userRestore, userRole } from './user-changes.js';
 import { userAdd, userList, userRemove } from './user.js';
+import { vaultPermissions, vaultShare, vaultUnshare } from './vault.js';
 import { verify } from './verify.js';
 
 /** All commands, in the order of the help. */
@@ -18,9 +28,21 @@ export const commands: readonly Command[] = [
   ls,
   cp,
   tasks,
+  vaultShare,
+  vaultUnshare,
+  vaultPermissions,
+  groupList,
+  groupCreate,
+  groupDelete,
+  groupMembers,
+  groupAdd,
+  groupRemove,
   userAdd,
+  userInvite,
   userList,
+  userRole,
   userRemove,
+  userRestore,
   tokenAdd,
   tokenList,
   tokenRevoke,

@@ -2,7 +2,7 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
-import { removeUser } from '../../engine/catalog/remove-user.js';
+import { removeUser } from '../../engine/catalog/change-user.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type Run, UsageError } from '../command.js';
@@ -75,7 +75,9 @@ export const userRemove: Command = {
     if (client) await client.delete(`/v1/users/${user.id}`);
     else {
       const folder = await existingFolder(values.data, env);
-      await withData(folder, ({ catalog }) => catalog.transaction((tx) => removeUser(tx, user.id)));
+      await withData(folder, ({ catalog }) =>
+        catalog.transaction((tx) => removeUser(tx, null, user.id)),
+      );
     }
     terminal.note(`${user.email} is removed; their vaults and data stay.`);
     return 0;
@@ -92,7 +94,7 @@ interface ListedUser {
 }
 
 /** The users of the token's account, which must be an administrator's. */
-async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
+export async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
   return (await rowsOf(client, `/v1/users${filter}`)).map((row) => ({
     id: Number(row['id']),

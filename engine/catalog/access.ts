@@ -9,7 +9,10 @@ import type { DatasetMigrationRow } from './dataset-migrations.js';
 import type { DatasetRow } from './datasets.js';
 import type { ExportRow } from './exports.js';
 import type { FieldRow } from './fields.js';
+import type { GroupRow } from './groups.js';
 import type { ImportRow } from './imports.js';
+import type { ObjectCopyRow } from './object-copies.js';
+import type { InvitationRow } from './invitations.js';
 import type { ObjectRow } from './object-row.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
@@ -39,12 +42,15 @@ export interface Kinds {
   readonly commit: CommitRow;
   readonly snapshot: ArchiveRow;
   readonly restore: ArchiveRow;
+  readonly copy: ObjectCopyRow;
   readonly task: TaskRow;
   readonly 'saved query': SavedQueryRow;
   readonly template: TemplateRow;
   readonly 'beacon set': BeaconSetRow;
   readonly beacon: BeaconRow;
   readonly user: UserRow;
+  readonly group: GroupRow;
+  readonly invitation: InvitationRow;
 }
 export type AccessKind = keyof Kinds;
 
@@ -95,6 +101,7 @@ export async function require<K extends AccessKind>(
   if ('memberOf' in found) {
     // A user of another account does not exist for this one.
     if (found.memberOf !== principal.user.accountId) throw notFound();
+    if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
     if (level !== 'read') requireAdministrator(principal);
     requireScope(principal, level);
     return found.row;
@@ -160,10 +167,12 @@ interface VaultResource<R> {
   readonly exportedBy?: number;
 }
 
-/** A user of an account: its members may read, its administrators change. */
+/** A user, a group or an invitation of an account: its members may read it, its administrators change it. */
 interface AccountResource<R> {
   readonly row: R;
   readonly memberOf: number;
+  /** Does not exist for anybody but administrators. */
+  readonly isForAdministrators?: boolean;
 }
 type Finder<R> = (
   tables: Tables,
@@ -211,6 +220,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
+    if (row?.kind === 'copy') return ofOwner({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await inDataset(tables, objectId, row);
     if (found === undefined) return undefined;
@@ -221,6 +231,10 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
       ...(kind === 'export' && { exportedBy: userId }),
     };
   },
+  copy: async (tables, id) => {
+    const row = await tables.objectCopies.get(id);
+    return row && ofOwner({ ...row, isShared: false });
+  },
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
   template: async (tables, id) => ofOwner(await tables.templates.get(id)),
   'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),
@@ -228,6 +242,14 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   user: async (tables, id) => {
     const row = await tables.users.get(id);
     return row && { row, memberOf: row.accountId };
+  },
+  group: async (tables, id) => {
+    const row = await tables.groups.get(id);
+    return row && { row, memberOf: row.accountId };
+  },
+  invitation: async (tables, id) => {
+    const row = await tables.invitations.get(id);
+    return row && { row, memberOf: row.accountId, isForAdministrators: true };
   },
 };
 

@@ -5,6 +5,7 @@ import { fileStats, list } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
 import { archiveTable, type ArchiveTable } from './archives.js';
+import { auditLogTable, type AuditLogTable } from './audit-log.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
 import { beaconTable, type BeaconRow } from './beacons.js';
 import { commitTable, type CommitTable } from './commits.js';
@@ -20,10 +21,13 @@ import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
+import { groupTable, type GroupTable } from './groups.js';
 import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
+import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { multipartUploadTable, type MultipartUploadTable } from './multipart-uploads.js';
+import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import type { Viewer } from './permission.js';
 import { publish, type Publication } from './publish.js';
@@ -35,6 +39,7 @@ import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
 import { userTable, type UserTable } from './users.js';
+import { vaultPermissionTable, type VaultPermissionTable } from './vault-permissions.js';
 import { vaultTable, type VaultTable } from './vaults.js';
 
 /** The tables of the catalogue, either in their committed state or inside one open transaction. */
@@ -43,6 +48,10 @@ export interface Tables {
   readonly users: UserTable;
   readonly tokens: TokenTable;
   readonly vaults: VaultTable;
+  readonly vaultPermissions: VaultPermissionTable;
+  readonly groups: GroupTable;
+  readonly invitations: InvitationTable;
+  readonly auditLog: AuditLogTable;
   readonly objects: ObjectTable;
   readonly multipartUploads: MultipartUploadTable;
   readonly datasets: DatasetTable;
@@ -53,6 +62,7 @@ export interface Tables {
   readonly commits: CommitTable;
   readonly snapshots: ArchiveTable;
   readonly restores: ArchiveTable;
+  readonly objectCopies: ObjectCopyTable;
   readonly tasks: TaskTable;
   readonly idempotencyKeys: IdempotencyKeyTable;
   readonly savedQueries: SavedResourceTable<SavedQueryRow>;
@@ -156,6 +166,10 @@ function tablesOf(db: Database): Tables {
     users: userTable(db),
     tokens: tokenTable(db),
     vaults: vaultTable(db),
+    vaultPermissions: vaultPermissionTable(db),
+    groups: groupTable(db),
+    invitations: invitationTable(db),
+    auditLog: auditLogTable(db),
     objects: objectTable(db),
     multipartUploads: multipartUploadTable(db),
     datasets: datasetTable(db),
@@ -166,6 +180,7 @@ function tablesOf(db: Database): Tables {
     commits: commitTable(db),
     snapshots: archiveTable(db, 'snapshot'),
     restores: archiveTable(db, 'restore'),
+    objectCopies: objectCopyTable(db),
     tasks: taskTable(db),
     idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),

@@ -1,5 +1,7 @@
 import type { AccountRow } from './accounts.js';
+import { audit } from './audit-log.js';
 import type { Tables } from './catalog.js';
+import { userSubject } from './change-user.js';
 import type { Role } from './permission.js';
 import type { NewToken, TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
@@ -15,6 +17,8 @@ export interface NewUser {
   readonly lastName?: string;
   /** A first token; its secret is random if absent. */
   readonly token?: Omit<NewToken, 'userId'>;
+  /** The administrator who creates the user; absent where a command or the first start does. */
+  readonly actor?: Pick<UserRow, 'id'>;
 }
 
 export interface CreatedUser {
@@ -27,28 +31,53 @@ export interface CreatedUser {
 /**
  * Creates a user with a personal vault, the account if it is missing, and a token if requested. Must run inside
  * `catalog.transaction`. `key` is the server's signing key.
+ * Choice: a user of the account who was removed is brought back under the same id, with what they made, but without their earlier tokens,
+ * permissions and groups.
  */
 export async function createUser(
   tx: Tables,
-  { email, domain, role, token, ...names }: NewUser,
+  { email, domain, role, token, actor, ...names }: NewUser,
   key: Uint8Array,
 ): Promise<CreatedUser> {
   const known = await tx.accounts.byDomain(domain);
   const account = known ?? (await tx.accounts.create({ domain }));
-  const user = await tx.users.create({
-    ...names,
-    accountId: account.id,
-    email,
-    role: known === undefined ? 'primary_owner' : (role ?? 'member'),
+  const taken = await tx.users.byEmail(email);
+  const removed = taken?.isActive === false && taken.accountId === account.id ? taken : undefined;
+  const user =
+    removed === undefined
+      ? await tx.users.create({
+          ...names,
+          accountId: account.id,
+          email,
+          role: known === undefined ? 'primary_owner' : (role ?? 'member'),
+        })
+      : await bringBack(tx, removed.id, { ...names, role: role ?? 'member' });
+  await audit(tx, {
+    actor: actor ?? null,
+    action: removed === undefined ? 'user.create' : 'user.reactivate',
+    subject: userSubject(user),
+    details: { role: user.role },
   });
-  const vault = await tx.vaults.create({
-    accountId: account.id,
-    userId: user.id,
-    name: `user-${user.id}`,
-    vaultType: 'user',
-    description: 'Personal vault',
-  });
+  const vault =
+    (await tx.vaults.personal(user.id)) ??
+    (await tx.vaults.create({
+      accountId: account.id,
+      userId: user.id,
+      name: `user-${user.id}`,
+      vaultType: 'user',
+      description: 'Personal vault',
+    }));
   const created =
     token === undefined ? null : await tx.tokens.create({ ...token, userId: user.id }, key);
   return { account, user, vault, token: created };
+}
+
+async function bringBack(
+  tx: Tables,
+  id: number,
+  patch: Pick<NewUser, 'role' | 'firstName' | 'lastName'>,
+): Promise<UserRow> {
+  await tx.tokens.revokeAll(id);
+  await tx.vaultPermissions.forget(id);
+  return tx.users.reactivate(id, patch);
 }

@@ -19,7 +19,11 @@ export type SmallIdKind =
   | 'template'
   | 'beacon set'
   | 'beacon'
-  | 'global beacon';
+  | 'global beacon'
+  | 'group'
+  | 'permission'
+  | 'invitation'
+  | 'audit entry';
 
 /** The next consecutive id of its kind. Ids are never reused, not even after a deletion. */
 export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<number> {

@@ -6,11 +6,10 @@ import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
 import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
-/** The properties that imports, exports, migrations and commits share. */
-export interface JobRow {
+/** The properties of everything that a task does and whose status follows that of the task. */
+export interface StatusRow {
   readonly id: number;
   readonly taskId: number | null;
-  readonly datasetId: number;
   readonly userId: number;
   readonly status: TaskStatus;
   readonly errorMessage: string | null;
@@ -22,11 +21,15 @@ export interface JobRow {
   readonly updatedAt: Millis;
 }
 
-/** The columns that the tables of imports, exports and commits share. */
-export const jobColumns = {
+/** The properties that imports, exports, migrations and commits share. */
+export interface JobRow extends StatusRow {
+  readonly datasetId: number;
+}
+
+/** The columns of everything whose status follows that of a task. */
+export const statusColumns = {
   id: 'plain',
   taskId: 'plain',
-  datasetId: 'plain',
   userId: 'plain',
   status: 'plain',
   errorMessage: 'plain',
@@ -36,15 +39,21 @@ export const jobColumns = {
   updatedAt: 'plain',
 } as const;
 
+/** The columns that the tables of imports, exports and commits share. */
+export const jobColumns = { ...statusColumns, datasetId: 'plain' } as const;
+
 /** The shared columns in the table of each kind: enough to change a status without knowing the kind. */
-export const jobs: Readonly<Record<JobResourceKind, TableCodec<JobRow, object>>> = Object.freeze({
-  import: table<JobRow>('imports', jobColumns, {}),
-  export: table<JobRow>('exports', jobColumns, {}),
-  commit: table<JobRow>('commits', jobColumns, {}),
-  migration: table<JobRow>('datasetMigrations', jobColumns, {}),
-  snapshot: table<JobRow>('snapshots', jobColumns, {}),
-  restore: table<JobRow>('restores', jobColumns, {}),
-});
+export const jobs: Readonly<Record<JobResourceKind, TableCodec<StatusRow, object>>> = Object.freeze(
+  {
+    import: table<StatusRow>('imports', statusColumns, {}),
+    export: table<StatusRow>('exports', statusColumns, {}),
+    commit: table<StatusRow>('commits', statusColumns, {}),
+    migration: table<StatusRow>('datasetMigrations', statusColumns, {}),
+    snapshot: table<StatusRow>('snapshots', statusColumns, {}),
+    restore: table<StatusRow>('restores', statusColumns, {}),
+    copy: table<StatusRow>('objectCopies', statusColumns, {}),
+  },
+);
 
 /** The list filters of imports, exports and commits. */
 export interface JobFilter extends AccessFilter {
@@ -76,15 +85,15 @@ export async function listJobs<R>(
 }
 
 /** The shared properties of a job that has just been created with its task. */
-export function newJob(
-  id: number,
-  task: TaskRow,
-  datasetId: number,
-): Omit<JobRow, 'metadata'> & { metadata: JsonObject } {
+export function newJob(id: number, task: TaskRow, datasetId: number): JobRow {
+  return { ...newStatus(id, task), datasetId };
+}
+
+/** The shared properties of anything that has just been created with its task. */
+export function newStatus(id: number, task: TaskRow): StatusRow {
   return {
     id,
     taskId: task.id,
-    datasetId,
     userId: task.userId,
     status: task.status,
     errorMessage: null,

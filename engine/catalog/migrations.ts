@@ -1,3 +1,4 @@
+import { objectCopySchema } from './object-copies.js';
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import { multipartUploadSchema } from './multipart-uploads.js';
@@ -16,6 +17,7 @@ import {
   idempotencyKeySchema,
   importKeySchema,
 } from './schema.js';
+import { sharingSchema } from './sharing-schema.js';
 import { constant, sql } from './sql.js';
 
 /** One step of the schema. A released step never changes. */
@@ -40,7 +42,9 @@ export const migrations: readonly Migration[] = [
   { version: 11, name: 'keys of imports', statements: importKeySchema },
   { version: 12, name: 'migrations of datasets', statements: datasetMigrationSchema },
   { version: 13, name: 'templates', statements: templateSchema },
-  { version: 14, name: 'uploads in parts', statements: multipartUploadSchema },
+  { version: 14, name: 'copies of objects', statements: objectCopySchema },
+  { version: 15, name: 'sharing', statements: sharingSchema },
+  { version: 16, name: 'uploads in parts', statements: multipartUploadSchema },
 ];
 
 /**

@@ -26,7 +26,8 @@ export function checkVaultName(field: string, name: string): void {
   if (name.startsWith('~')) throw invalid(field, 'A vault name must not begin with ~');
 }
 
-function checkName(field: string, name: string): void {
+/** Throws if the name is blank, too long or not printable. */
+export function checkName(field: string, name: string): void {
   if (name.trim() === '') throw invalid(field, 'This field may not be blank.');
   if (name.length > nameCharacters) {
     throw invalid(field, `A name must not be longer than ${nameCharacters} characters.`);

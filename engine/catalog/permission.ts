@@ -8,6 +8,8 @@ export interface Viewer {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
+  /** A group whose permissions do not count. */
+  readonly excludedGroupId?: number;
 }
 
 /** Levels of permissions, as stored; a higher level includes the lower ones. */
@@ -27,7 +29,7 @@ export function permissionOfLevel(level: number): Permission | null {
  * use this definition.
  * Choice: an owner has admin, except on the personal vault, which has read and write and so cannot be deleted (contract 5.2).
  * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
- * members need a grant; a public vault gives read to everybody.
+ * members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to everybody.
  */
 export function vaultLevel(viewer: Viewer): Sql {
   return levelWithout(viewer, sql`vaults.is_public`);
@@ -46,8 +48,11 @@ function levelWithout(viewer: Viewer, fallback: Sql): Sql {
     WHEN vaults.user_id = ${viewer.userId} THEN 3
     WHEN vaults.vault_type = 'general' AND vaults.account_id = ${viewer.accountId} AND ${isAccountAdmin} = 1 THEN 3
     ELSE COALESCE(
-      (SELECT vault_permissions.level FROM vault_permissions
-        WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${viewer.userId}),
+      (SELECT MAX(vault_permissions.level) FROM vault_permissions
+        WHERE vault_permissions.vault_id = vaults.id AND (vault_permissions.user_id = ${viewer.userId}
+          OR vault_permissions.group_id IN
+            (SELECT group_id FROM group_members WHERE group_members.user_id = ${viewer.userId}
+              AND group_members.group_id <> ${viewer.excludedGroupId ?? 0}))),
       ${fallback})
   END`;
 }

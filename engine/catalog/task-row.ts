@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/types.js';
 import { table, type Millis } from './table.js';
 
 /** The kinds of task whose resource has a table of its own. */
-export type JobResourceKind = 'import' | 'export' | 'migration' | 'commit' | ArchiveKind;
+export type JobResourceKind = 'import' | 'export' | 'migration' | 'commit' | 'copy' | ArchiveKind;
 
 /** The kinds of task that move a dataset into its archive and back. They begin when no other task works on the dataset. */
 export const archiveKinds = ['snapshot', 'restore'] as const;
@@ -21,7 +21,7 @@ export interface TaskRow {
   /** One of the kinds that `scheduler/jobs` declares, or `commit`. */
   readonly kind: string;
   readonly class: TaskClass;
-  /** The import, export, migration, commit, snapshot or restore that this task runs; the task itself where its kind has no resource. */
+  /** The import, export, migration, commit, copy, snapshot or restore that this task runs; the task itself where its kind has no resource. */
   readonly resourceId: number;
   readonly status: TaskStatus;
   readonly description: string;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import { jobs, type JobRow } from './jobs.js';
+import { jobs, type StatusRow } from './jobs.js';
 import { sql } from './sql.js';
 import type { TableCodec } from './table.js';
 import {
@@ -83,7 +83,7 @@ export async function setStatus(
 }
 
 /** The codec of a kind's resource, as far as all resources agree; undefined for a kind that has none. */
-export function codecOf(kind: string): TableCodec<JobRow, object> | undefined {
+export function codecOf(kind: string): TableCodec<StatusRow, object> | undefined {
   return Object.hasOwn(jobs, kind) ? jobs[kind as JobResourceKind] : undefined;
 }
 
@@ -91,7 +91,7 @@ export function codecOf(kind: string): TableCodec<JobRow, object> | undefined {
 export async function jobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,
-): Promise<JobRow | undefined> {
+): Promise<StatusRow | undefined> {
   const codec = codecOf(task.kind);
   if (codec === undefined) return undefined;
   const row = await db.get(

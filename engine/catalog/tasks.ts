@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import type { JobRow } from './jobs.js';
+import type { StatusRow } from './jobs.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
@@ -43,7 +43,7 @@ export interface TaskFilter extends AccessFilter {
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
   /** The resource that the task runs; undefined if it was deleted, or the kind has none. */
-  job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<JobRow | undefined>;
+  job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<StatusRow | undefined>;
   list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
   /**
    * Marks the next queued task as running, with one attempt more, and returns it; undefined if there is none. The order is
@@ -121,8 +121,8 @@ export function taskTable(db: Database): TaskTable {
         db,
         tasks,
         {
-          from: sql`tasks JOIN objects ON objects.id = COALESCE(tasks.target_object_id, tasks.source_object_id)
-            JOIN vaults ON vaults.id = objects.vault_id`,
+          from: sql`tasks LEFT JOIN objects ON objects.id = COALESCE(tasks.target_object_id, tasks.source_object_id)
+            LEFT JOIN vaults ON vaults.id = objects.vault_id`,
           where: all(conditions(filter)),
           orderBy: orderOf(filter.ordering),
         },
@@ -280,9 +280,13 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
   return changeStatus(tx, task, 'queued', { attempts });
 }
 
-/** A user sees the tasks of their account whose objects they may read (contract 15.2). */
+/** A user sees the tasks of their account whose objects they may read (contract 15.2), and of copies those that they created. */
 function conditions(filter: TaskFilter): Sql[] {
-  const clauses: Sql[] = [mayAccess(filter.viewer)];
+  const { viewer } = filter;
+  const clauses: Sql[] = [
+    sql`CASE WHEN tasks.kind = 'copy' THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}
+      ELSE vaults.id IS NOT NULL AND ${mayAccess(viewer)} END`,
+  ];
   if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
   clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? userClasses));
   if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));

@@ -50,6 +50,8 @@ export interface TokenTable {
   /** Records the time of use, at most once a minute. */
   touch(token: TokenRow, now?: number): Promise<void>;
   revoke(id: number): Promise<TokenRow | undefined>;
+  /** Revokes all tokens of a user. */
+  revokeAll(userId: number): Promise<void>;
 }
 
 const tokens = table<TokenRow, { hash: string }>(
@@ -132,15 +134,25 @@ export function tokenTable(db: Database): TokenTable {
       );
       return get(id);
     },
+    revokeAll: async (userId) => {
+      await db.run(
+        sql`UPDATE tokens SET revoked_at = ${Date.now()}
+          WHERE user_id = ${userId} AND revoked_at IS NULL`,
+      );
+    },
   };
 }
 
 /** 30 characters out of 62: 178 bits of entropy. */
-function randomSecret(): string {
+export function randomSecret(): string {
   return Array.from({ length: tokenLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 }
 
 /** HMAC of a secret. The purpose is part of the input, because the same key also signs URLs. */
-function hashSecret(secret: string, key: Uint8Array): string {
-  return createHmac('sha256', key).update('access token\n').update(secret).digest('hex');
+export function hashSecret(
+  secret: string,
+  key: Uint8Array,
+  purpose: 'access token' | 'invitation' = 'access token',
+): string {
+  return createHmac('sha256', key).update(`${purpose}\n`).update(secret).digest('hex');
 }

@@ -1,6 +1,7 @@
 import { invalid } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
@@ -32,6 +33,10 @@ export interface UserFilter {
   readonly accountId?: number;
   /** In any case. */
   readonly email?: string;
+  readonly role?: Role;
+  readonly isActive?: boolean;
+  /** Members of this group. */
+  readonly groupId?: number;
 }
 
 /** Users. An email address is unique in the catalogue, ignoring case. */
@@ -45,6 +50,8 @@ export interface UserTable {
     id: number,
     patch: Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>,
   ): Promise<UserRow | undefined>;
+  /** Makes a removed user active again, as the creation that a request asks for. */
+  reactivate(id: number, patch: Partial<NewUserRow>): Promise<UserRow>;
 }
 
 const users = table<UserRow, { emailKey: string }>(
@@ -79,17 +86,23 @@ export function userTable(db: Database): UserTable {
   return {
     get,
     byEmail,
-    list: async ({ accountId, email }, page) => {
+    list: async ({ accountId, email, role, isActive, groupId }, page) => {
       const where = all([
         ...(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]),
         ...(email === undefined ? [] : [sql`users.email_key = ${fold(email)}`]),
+        ...(role === undefined ? [] : [sql`users.role = ${role}`]),
+        ...(isActive === undefined ? [] : [sql`users.is_active = ${isActive}`]),
+        ...(groupId === undefined
+          ? []
+          : [
+              sql`users.id IN (SELECT group_members.user_id FROM group_members
+                WHERE group_members.group_id = ${groupId})`,
+            ]),
       ]);
       return listPage(db, users, { from: sql`users`, where, orderBy: sql`users.id` }, page);
     },
     create: async (user) => {
-      if (!/^[^\s@]{1,200}@[^\s@]{1,200}$/.test(user.email)) {
-        throw invalid('email', `${JSON.stringify(user.email)} is not an email address.`);
-      }
+      checkEmail(user.email);
       if ((await byEmail(user.email)) !== undefined) {
         throw invalid('email', `A user with the email ${user.email} exists already.`);
       }
@@ -104,6 +117,7 @@ export function userTable(db: Database): UserTable {
         createdAt: Date.now(),
       };
       await db.run(users.insert({ ...row, emailKey: fold(user.email) }));
+      await recordCreated(db, row.id);
       return row;
     },
     update: async (id, patch) => {
@@ -111,7 +125,18 @@ export function userTable(db: Database): UserTable {
       if (change !== undefined) await db.run(change);
       return get(id);
     },
+    reactivate: async (id, patch) => {
+      await db.run(users.update(id, { ...patch, isActive: true })!);
+      await recordCreated(db, id);
+      return (await get(id))!;
+    },
   };
+}
+
+/** Throws if the text is not an email address. */
+export function checkEmail(email: string): void {
+  if (/^[^\s@]{1,200}@[^\s@]{1,200}$/.test(email)) return;
+  throw invalid('email', `${JSON.stringify(email.slice(0, 100))} is not an email address.`);
 }
 
 /** The first and last name of a user, or the email address if both are empty. */

@@ -10,7 +10,6 @@ import { listPage, type AccessFilter, type Listed, type Page } from './list-page
 import { checkVaultName, fold } from './names.js';
 import {
   mayAccess,
-  permissionLevels,
   permissionOfLevel,
   vaultLevel,
   type Viewer,
@@ -74,6 +73,8 @@ export interface VaultFilter extends AccessFilter {
   readonly query?: string;
   /** Vaults on which the user has at least this permission. */
   readonly permission?: Permission;
+  /** Vaults on which a permission was granted to this group. */
+  readonly groupId?: number;
 }
 
 /** Numbers of objects at the top level of a vault. */
@@ -99,11 +100,6 @@ export interface VaultTable {
   permissions(viewer: Viewer, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
-  /** Sets a user's granted permission on a vault; null removes it. */
-  grant(id: number, userId: number, permission: Permission | null): Promise<void>;
-  grants(
-    id: number,
-  ): Promise<readonly { readonly userId: number; readonly permission: Permission }[]>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
 }
 
@@ -227,31 +223,15 @@ export function vaultTable(db: Database): VaultTable {
       return found;
     },
     permission: async (viewer, id) => {
-      const { userId, accountId, role } = viewer;
-      const level = await cache.get(`${userId} ${accountId} ${role} ${id}`, async () => {
-        const [row] = await levels(viewer, [id]);
-        return row?.level;
-      });
-      return permissionOfLevel(level ?? 0);
-    },
-    grant: async (id, userId, permission) => {
-      await db.atomic(async (tx) => {
-        await tx.run(
-          sql`DELETE FROM vault_permissions WHERE vault_id = ${id} AND user_id = ${userId}`,
-        );
-        if (permission === null) return;
-        await tx.run(sql`INSERT INTO vault_permissions (vault_id, user_id, level)
-          VALUES (${id}, ${userId}, ${permissionLevels[permission]})`);
-      });
-    },
-    grants: async (id) => {
-      const rows = await db.all(
-        sql`SELECT user_id, level FROM vault_permissions WHERE vault_id = ${id} ORDER BY user_id`,
+      const { userId, accountId, role, excludedGroupId = 0 } = viewer;
+      const level = await cache.get(
+        `${userId} ${accountId} ${role} ${excludedGroupId} ${id}`,
+        async () => {
+          const [row] = await levels(viewer, [id]);
+          return row?.level;
+        },
       );
-      return rows.map((row) => ({
-        userId: row['user_id'] as number,
-        permission: permissionOfLevel(row['level'] as number)!,
-      }));
+      return permissionOfLevel(level ?? 0);
     },
     childCounts: async (ids) => {
       const rows = await db.all(sql`SELECT vault_id, COUNT(*) AS children,
@@ -297,6 +277,10 @@ function conditions(filter: VaultFilter): Sql[] {
   if (filter.vaultType) clauses.push(sql`vaults.vault_type = ${filter.vaultType}`);
   if (filter.storageClass !== undefined) {
     clauses.push(sql`vaults.default_storage_class = ${filter.storageClass}`);
+  }
+  if (filter.groupId !== undefined) {
+    clauses.push(sql`EXISTS (SELECT 1 FROM vault_permissions
+      WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.group_id = ${filter.groupId})`);
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);

@@ -2,6 +2,7 @@ import type { Job } from './job.js';
 import { restoreJob } from './archive/restore.js';
 import { snapshotJob } from './archive/snapshot.js';
 import { checkpointJob } from './checkpoint/checkpoint.js';
+import { copyJob } from './copy/copy.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
@@ -15,6 +16,7 @@ export const jobs = [
   importJob,
   exportJob,
   migrationJob,
+  copyJob,
   snapshotJob,
   restoreJob,
   mergeJob,

@@ -278,12 +278,17 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
     DatasetTemplate: 'template',
     BeaconSet: 'beacon set',
     Vault: 'vault',
+    VaultPermission: 'permission',
+    Group: 'group',
+    User: 'user',
+    Invitation: 'invitation',
     Object: String(answer['object_type']),
   };
   const kind = kinds[String(answer['class_name'])];
   if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
   const [newest] = (answer['data'] ?? []) as readonly Readonly<Record<string, unknown>>[];
   if (newest?.['class_name'] === 'DatasetCommit') remember(newest, known);
+  if (answer['code']) known.set('code', String(answer['code']));
   if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
   if (answer['cursor']) known.set('cursor', String(answer['cursor']));
 }

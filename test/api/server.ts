@@ -313,5 +313,5 @@ export async function grant(
   client: Client,
   permission: Permission,
 ): Promise<void> {
-  await server.catalog.vaults.grant(vaultId, client.user.id, permission);
+  await server.catalog.vaultPermissions.grant(vaultId, { userId: client.user.id }, permission);
 }

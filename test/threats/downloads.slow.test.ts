@@ -142,8 +142,8 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   const old = await download(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
-  const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df`;
-  const write = `/v2/uploads/${id}/2`;
+  const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
+  const write = `/v2/uploads/${id}/2?user=${ann.user.id}`;
   const status = async (method: string, address: string): Promise<number> =>
     (await send('', method, address, method === 'PUT' ? 'y' : undefined)).status;
   expect(await status('GET', sign(server.key, 'GET', read, 60_000))).toBe(200);
@@ -189,7 +189,7 @@ describe('D12: no file can be had', () => {
   async function expectNone(id: number): Promise<void> {
     const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([400, 404]).toContain(status);
-    const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df`;
+    const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
     const signed = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
     expect((await send(server.url, 'GET', signed)).status).toBe(404);
     expect(await files(id)).toEqual([]);

@@ -81,7 +81,7 @@ export class CommitsController extends jobController({
     const signal = abortOnDisconnect(request, reply);
     const file = await commitFile(this.context, caller, row, signal);
     const expiresAt = file.expiresAt ?? file.updatedAt + budgets.exportUrlMs;
-    const url = request.origin + exportTarget(this.context.signer, file, expiresAt);
+    const url = request.origin + exportTarget(this.context.signer, caller.user.id, file, expiresAt);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

@@ -7,7 +7,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { readInteger } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations } from '../../http/operation-row.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import {
@@ -46,7 +46,7 @@ export const changelogOperations = declareOperations('datasets', 'Datasets', {
     method: 'GET',
     paths: datasetPaths('/changelog'),
     summary: 'Lists what each commit of a dataset changed, newest first.',
-    query: { limit: 'Page size.', page: 'Number of the page.', offset: 'Entries to skip.' },
+    query: paging,
     answer: { listOf: change },
   },
   changelogVersion: {

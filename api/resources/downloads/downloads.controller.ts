@@ -4,15 +4,14 @@ import { notFound } from '../../../engine/core/errors.js';
 import { fileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { sendFile, type StoredDownload } from './send-file.js';
-import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { downloadOperations } from '../objects/objects.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { exportFile, nameIn } from './signed-addresses.js';
+import { exportFile, nameIn, requireSigned } from './signed-addresses.js';
 
-/** Downloads of stored files; the signed address is the only credential (contract 6.6, 11.4). */
+/** Downloads of stored files by signed addresses, without credentials (contract 6.6, 11.4). */
 @Controller()
 export class DownloadsController {
   constructor(private readonly context: AppContext) {}
@@ -26,9 +25,8 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    this.context.signer.verify(request.method, request.url);
-    const object = await this.context.catalog.objects.get(readId(id) ?? 0);
-    if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
+    const object = await requireSigned(this.context, request, 'object', id, 'read');
+    if (object.revision === 0 || String(object.revision) !== revision) throw notFound();
     return this.send(
       () => this.context.catalog.objects.get(object.id),
       {
@@ -50,10 +48,9 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    const { signer, catalog, data, limits } = this.context;
-    signer.verify(request.method, request.url);
-    const row = await catalog.imports.get(readId(id) ?? 0);
-    if (!row || !(await fileStats(data.rejectedLines(row.id)))) throw notFound();
+    const { catalog, data, limits } = this.context;
+    const row = await requireSigned(this.context, request, 'import', id, 'read');
+    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
     return this.send(
       () => catalog.imports.get(row.id),
       {
@@ -75,9 +72,8 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    this.context.signer.verify(request.method, request.url);
-    const row = await this.context.catalog.exports.get(readId(id) ?? 0);
-    if (row?.status !== 'completed' || row.filename === null) throw notFound();
+    const row = await requireSigned(this.context, request, 'export', id, 'read');
+    if (row.status !== 'completed' || row.filename === null) throw notFound();
     if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
     const path = exportFile(this.context.data, row.id, row.filename);
     if (!(await fileStats(path))) throw notFound(); // swept a moment ago

@@ -1,44 +1,100 @@
+import { principalOf, type Kinds } from '../../../engine/catalog/access.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import { notFound } from '../../../engine/core/errors.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { readBoolean } from '../../http/form.js';
+import type { ResourceKind } from '../../http/access.js';
+import type { AppContext } from '../../http/app-context.js';
+import { readBoolean, readId } from '../../http/form.js';
 import type { QueryParams } from '../../http/page.js';
+import type { ApiRequest } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
-/** The signed path to which the bytes of a new file are uploaded, valid for this object and revision only. */
-export function uploadTarget(signer: UrlSigner, object: ObjectRow): string {
+/*
+ * A signed address needs no credentials: the signature stands for them. It names the user for whom it was signed, whose rights are
+ * checked whenever it is used, so that it ends with them (threats A4).
+ */
+
+/** The signed path to which the user sends the bytes of a file, valid for this object and revision only. */
+export function uploadTarget(signer: UrlSigner, userId: number, object: ObjectRow): string {
   const expiresAt = Date.now() + budgets.uploadUrlMs;
-  return signer.sign('PUT', `/v2/uploads/${object.id}/${object.revision + 1}`, expiresAt);
+  const path = `/v2/uploads/${object.id}/${object.revision + 1}`;
+  return signer.sign('PUT', `${path}?user=${userId}`, expiresAt);
 }
 
-/** The signed path to which the bytes of a part of a file are uploaded. */
-export function partTarget(signer: UrlSigner, objectId: number, number: number): string {
+/** The signed path to which the user sends the bytes of a part of a file. */
+export function partTarget(
+  signer: UrlSigner,
+  userId: number,
+  objectId: number,
+  number: number,
+): string {
   const expiresAt = Date.now() + budgets.uploadUrlMs;
-  return signer.sign('PUT', `/v2/uploads/${objectId}/parts/${number}`, expiresAt);
+  return signer.sign('PUT', `/v2/uploads/${objectId}/parts/${number}?user=${userId}`, expiresAt);
 }
 
 /** The signed path of a file's bytes. */
-export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: number): string {
+export function downloadTarget(
+  signer: UrlSigner,
+  userId: number,
+  object: ObjectRow,
+  expiresAt: number,
+): string {
   const path = `/v2/downloads/objects/${object.id}/${object.revision}`;
-  return signer.sign('GET', `${path}?${dispositionParameter(object.filename)}`, expiresAt);
+  return signDownload(signer, userId, path, object.filename, expiresAt);
 }
 
 /** The signed path of an export's file, valid until the export expires. */
-export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: number): string {
+export function exportTarget(
+  signer: UrlSigner,
+  userId: number,
+  row: ExportRow,
+  expiresAt: number,
+): string {
   const path = `/v2/downloads/exports/${row.id}`;
-  return signer.sign('GET', `${path}?${dispositionParameter(row.filename ?? 'export')}`, expiresAt);
+  return signDownload(signer, userId, path, row.filename ?? 'export', expiresAt);
 }
 
 /** The signed path of the records that an import rejected. */
-export function rejectedTarget(signer: UrlSigner, row: ImportRow, expiresAt: number): string {
-  const name = `rejected-${row.id}.jsonl.gz`;
-  return signer.sign(
-    'GET',
-    `/v2/downloads/rejected/${row.id}?${dispositionParameter(name)}`,
-    expiresAt,
-  );
+export function rejectedTarget(
+  signer: UrlSigner,
+  userId: number,
+  row: ImportRow,
+  expiresAt: number,
+): string {
+  const path = `/v2/downloads/rejected/${row.id}`;
+  return signDownload(signer, userId, path, `rejected-${row.id}.jsonl.gz`, expiresAt);
+}
+
+function signDownload(
+  signer: UrlSigner,
+  userId: number,
+  path: string,
+  name: string,
+  expiresAt: number,
+): string {
+  return signer.sign('GET', `${path}?${dispositionParameter(name)}&user=${userId}`, expiresAt);
+}
+
+/**
+ * The row that a signed address names. Throws 403 if the signature is not valid or has expired, and 404 or 403 if the user for whom it was
+ * signed does not have the permission any more.
+ */
+export async function requireSigned<K extends ResourceKind>(
+  { catalog, signer }: AppContext,
+  { method, url, query }: ApiRequest,
+  kind: K,
+  id: string,
+  level: Permission,
+): Promise<Kinds[K]> {
+  signer.verify(method, url);
+  const user = await principalOf(catalog, readId((query as QueryParams)['user']) ?? 0);
+  if (user === undefined) throw notFound();
+  return requireResource(catalog, user, kind, readId(id) ?? 0, level);
 }
 
 /** The file name in a signed address. */

@@ -55,6 +55,7 @@ export class ExportsController extends jobController({
   download(
     @Resource() row: ExportRow,
     @Query() query: QueryParams,
+    @CurrentCaller() { user }: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): object {
@@ -66,7 +67,7 @@ export class ExportsController extends jobController({
     }
     const expiresAt = row.expiresAt ?? row.updatedAt + budgets.exportUrlMs;
     if (row.filename === null || expiresAt < Date.now()) throw notFound();
-    const url = request.origin + exportTarget(this.context.signer, row, expiresAt);
+    const url = request.origin + exportTarget(this.context.signer, user.id, row, expiresAt);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

@@ -60,13 +60,14 @@ export class ImportsController extends jobController({
   async rejected(
     @Resource() row: ImportRow,
     @Query() query: QueryParams,
+    @CurrentCaller() { user }: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const { data, signer } = this.context;
     if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
     const expiresAt = Date.now() + budgets.exportUrlMs;
-    const url = request.origin + rejectedTarget(signer, row, expiresAt);
+    const url = request.origin + rejectedTarget(signer, user.id, row, expiresAt);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

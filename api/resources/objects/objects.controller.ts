@@ -128,6 +128,7 @@ export class ObjectsController {
   async download(
     @Resource() object: ObjectRow,
     @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
@@ -139,7 +140,8 @@ export class ObjectsController {
     }
     if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     const expiresAt = Date.now() + budgets.objectUrlMs;
-    const url = request.origin + downloadTarget(this.context.signer, object, expiresAt);
+    const url =
+      request.origin + downloadTarget(this.context.signer, caller.user.id, object, expiresAt);
     // Choice: without `redirect` the answer is JSON, because one client sends no parameter and expects JSON (contract 6.6).
     if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
     return { download_url: url, object_id: null };
@@ -175,10 +177,11 @@ async function uploadOf(
 ): Promise<Pick<ObjectContext, 'uploadUrl' | 'multipart'>> {
   const upload = await context.catalog.multipartUploads.get(object.id);
   if (upload !== undefined) {
-    const parts = await presignedParts(context, upload, request.origin);
+    const parts = await presignedParts(context, upload, request);
     return { multipart: { uploadId: upload.uploadId, parts } };
   }
-  return { uploadUrl: request.origin + uploadTarget(context.signer, object) };
+  const { id: userId } = request.caller!.user;
+  return { uploadUrl: request.origin + uploadTarget(context.signer, userId, object) };
 }
 
 function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {

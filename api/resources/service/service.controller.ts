@@ -2,6 +2,7 @@ import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { Authenticator } from '../../http/authenticator.js';
 import { docsPage, docsPolicy } from '../../http/docs-page.js';
+import { joinPage, joinPolicy } from '../../http/join-page.js';
 import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
@@ -61,6 +62,14 @@ export class ServiceController {
   docs(@Res({ passthrough: true }) reply: ApiReply): string {
     reply.header('Content-Security-Policy', docsPolicy);
     return docsPage;
+  }
+
+  @Operation(serviceOperations.join)
+  @Public()
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  join(@Res({ passthrough: true }) reply: ApiReply): string {
+    reply.header('Content-Security-Policy', joinPolicy);
+    return joinPage;
   }
 
   @Operation(serviceOperations.swagger)

@@ -62,6 +62,12 @@ export const serviceOperations = declareOperations('', 'Service', {
     summary: 'A page that documents every operation and can send requests.',
     answer: 'page',
   },
+  join: {
+    method: get,
+    paths: ['/join'],
+    summary: 'The page that the link of an invitation leads to.',
+    answer: 'page',
+  },
   swagger: {
     method: get,
     paths: ['/swagger'],

@@ -5,6 +5,7 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
+import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import type { JobResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
@@ -13,6 +14,7 @@ import { commit } from '../commits/commit.js';
 import { exportResource } from '../exports/export.js';
 import { importResource } from '../imports/import.js';
 import { migrationResource } from '../migrations/migration.js';
+import { objectCopy } from '../object-copies/object-copy.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
 import { task, taskTypes } from './task.js';
@@ -39,6 +41,8 @@ export class JobPresenter {
       this.#view(await this.#presenter.tables.snapshots.get(id), (row) => this.ofSnapshot(row)),
     restore: async (id) =>
       this.#view(await this.#presenter.tables.restores.get(id), (row) => this.ofRestore(row)),
+    copy: async (id) =>
+      this.#view(await this.#presenter.tables.objectCopies.get(id), (row) => this.ofCopy(row)),
   };
 
   constructor(context: AppContext, request: ApiRequest) {
@@ -81,6 +85,11 @@ export class JobPresenter {
 
   async ofRestore(row: ArchiveRow): Promise<object> {
     return restoreTask.view(row, await this.#context(row));
+  }
+
+  async ofCopy(row: ObjectCopyRow): Promise<object> {
+    const user = await this.#presenter.user(row.userId);
+    return objectCopy.view(row, { user, origin: this.#presenter.origin });
   }
 
   /** A task, with the resource that it runs if `isComplete`. */

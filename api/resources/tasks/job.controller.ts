@@ -23,8 +23,11 @@ import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import type { JobAction } from './jobs.operations.js';
 
+/** The kinds of job on a dataset, whose permissions apply to them. */
+type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
+
 /** What the lists and the answers of a kind of job need. */
-export interface JobListDescription<K extends JobResourceKind> {
+export interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
@@ -35,7 +38,7 @@ export interface JobListDescription<K extends JobResourceKind> {
 }
 
 /** What distinguishes the controller of one kind of job from another. */
-export interface JobControllerDescription<K extends JobResourceKind> extends JobListDescription<K> {
+export interface JobControllerDescription<K extends DatasetJobKind> extends JobListDescription<K> {
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
@@ -56,7 +59,7 @@ type JobControllerClass<Row> = new (context: AppContext) => {
 };
 
 /** The class from which the controller of a kind of job inherits that is only read: the account-wide list, and get. */
-export function jobListController<K extends JobResourceKind>(
+export function jobListController<K extends DatasetJobKind>(
   job: JobListDescription<K>,
 ): JobControllerClass<Kinds[K]> {
   type Row = Kinds[K];
@@ -97,7 +100,7 @@ export function jobListController<K extends JobResourceKind>(
 }
 
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
-export function jobController<K extends JobResourceKind>(
+export function jobController<K extends DatasetJobKind>(
   job: JobControllerDescription<K>,
 ): JobControllerClass<Kinds[K]> {
   type Row = Kinds[K];

@@ -10,6 +10,7 @@ import { list, makeFolder, moveFile, openFile, removeTree, syncFolder } from '..
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { withDatasetLock } from '../../../scheduler/queue/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
+import type { ApiRequest } from '../../http/request.js';
 import { partTarget } from '../downloads/signed-addresses.js';
 import { publishUpload, receiveBody, removeQuietly, uploadScratch } from './receive-upload.js';
 
@@ -42,7 +43,7 @@ export interface PresignedPart {
 export async function presignedParts(
   { data, signer }: AppContext,
   upload: MultipartUploadRow,
-  origin: string,
+  { origin, caller }: ApiRequest,
   numbers?: readonly number[],
 ): Promise<readonly PresignedPart[]> {
   const stored = new Map<number, string>();
@@ -60,7 +61,7 @@ export async function presignedParts(
       start_byte: range.start,
       end_byte: range.start + range.bytes - 1,
       size: range.bytes,
-      upload_url: origin + partTarget(signer, upload.id, number),
+      upload_url: origin + partTarget(signer, caller!.user.id, upload.id, number),
       etag: stored.get(number) ?? null,
     };
   });

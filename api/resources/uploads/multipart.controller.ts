@@ -145,7 +145,7 @@ export class MultipartController {
     if (size !== undefined && size !== upload.bytes)
       form.fail('total_size', `The file was announced with ${upload.bytes} bytes, not ${size}.`);
     form.done();
-    return { presigned_urls: await presignedParts(this.context, upload, request.origin, numbers) };
+    return { presigned_urls: await presignedParts(this.context, upload, request, numbers) };
   }
 
   @Operation(multipartOperations.abort)

@@ -2,13 +2,14 @@ import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
+import { requireSigned } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { receivePart } from './multipart-upload.js';
 import { receiveUpload } from './receive-upload.js';
 
-/** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
+/** Uploads of file contents by signed addresses, without credentials (contract 6.5). */
 @Controller()
 export class UploadsController {
   constructor(private readonly context: AppContext) {}
@@ -23,7 +24,7 @@ export class UploadsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
     const target = { id: readId(id) ?? 0, revision: readId(revision) ?? 0 };
-    return this.receive(request, reply, () =>
+    return this.receive(id, request, reply, () =>
       receiveUpload(this.context, target, request.raw, contentMd5),
     );
   }
@@ -38,19 +39,20 @@ export class UploadsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
     const target = { id: readId(id) ?? 0, number: readId(number) ?? 0 };
-    return this.receive(request, reply, () =>
+    return this.receive(id, request, reply, () =>
       receivePart(this.context, target, request.raw, contentMd5),
     );
   }
 
-  /** Checks the signature, and answers with the MD5 of what `work` has received. */
+  /** Checks the signed address of an object, and answers with the MD5 of what `work` has received. */
   private async receive(
+    id: string,
     request: ApiRequest,
     reply: ApiReply,
     work: () => Promise<string>,
   ): Promise<string> {
-    this.context.signer.verify('PUT', request.url);
     try {
+      await requireSigned(this.context, request, 'object', id, 'write');
       reply.header('ETag', `"${await work()}"`);
     } catch (error) {
       // The rest of the body is not read, so the connection cannot be reused.

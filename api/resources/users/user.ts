@@ -1,7 +1,16 @@
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import { fullName, type UserRow } from '../../../engine/catalog/users.js';
 import { constant, declareResource, type ResourceField } from '../../http/resource.js';
-import { boolean, id, oneOf, text, timestamp, type ValueType } from '../../http/schema.js';
+import {
+  boolean,
+  filledText,
+  id,
+  nullable,
+  oneOf,
+  text,
+  timestamp,
+  type ValueType,
+} from '../../http/schema.js';
 
 type UserFields<Context> = Readonly<Record<string, ResourceField<UserRow, Context>>>;
 
@@ -34,33 +43,76 @@ const account: ValueType = {
   },
 };
 
+/** What a user shows besides its row. */
+interface UserContext {
+  readonly account: AccountRow;
+  readonly origin: string;
+}
+
+const userFields: UserFields<UserContext> = {
+  ...(summaryFields as UserFields<unknown>),
+  email: { ...summaryFields['email']!, type: filledText, create: 'required' },
+  first_name: { ...summaryFields['first_name']!, create: 'optional', update: true },
+  last_name: { ...summaryFields['last_name']!, create: 'optional', update: true },
+  role: {
+    ...summaryFields['role']!,
+    description:
+      'member, or admin: administers the account. An account has one primary_owner, its first user.',
+    create: 'optional',
+    createType: oneOf('member', 'admin'),
+    update: true,
+  },
+  is_active: {
+    ...summaryFields['is_active']!,
+    description: 'false: removed; the tokens are refused.',
+    update: true,
+  },
+  username: {
+    type: text,
+    description: 'The part of the email address before the @.',
+    example: 'ada',
+    show: ({ email }) => email.split('@', 1)[0] ?? email,
+  },
+  is_verified: constant(true),
+  date_joined: { type: timestamp, example: '2026-01-12T08:00:00.000Z', property: 'createdAt' },
+  password_days_remaining: constant(null),
+  url: {
+    type: text,
+    example: 'http://localhost:7878/v1/users/3',
+    show: (row, { origin }) => `${origin}/v1/users/${row.id}`,
+  },
+  account: {
+    type: account,
+    example: { id: 1, domain: 'acme', name: 'Acme Genomics' },
+    show: (_, { account: row }) => ({ id: row.id, domain: row.domain, name: row.name }),
+  },
+};
+
 /** A user with the account (contract 4.1). */
-export const user = declareResource<
-  UserRow,
-  { readonly account: AccountRow; readonly origin: string }
->({
+export const user = declareResource<UserRow, UserContext>({
   name: 'User',
   description: 'A user of the account.',
+  fields: userFields,
+  examples: {
+    create: { email: 'lin@acme.org', first_name: 'Lin', role: 'member' },
+    update: { role: 'admin' },
+  },
+});
+
+/** A user who was just created, or who accepted an invitation. */
+export const createdUser = declareResource<
+  UserRow,
+  UserContext & { readonly token: string | null }
+>({
+  name: 'CreatedUser',
+  description: 'A user with a first token.',
   fields: {
-    ...(summaryFields as UserFields<unknown>),
-    username: {
-      type: text,
-      description: 'The part of the email address before the @.',
-      example: 'ada',
-      show: ({ email }) => email.split('@', 1)[0] ?? email,
-    },
-    is_verified: constant(true),
-    date_joined: { type: timestamp, example: '2026-01-12T08:00:00.000Z', property: 'createdAt' },
-    password_days_remaining: constant(null),
-    url: {
-      type: text,
-      example: 'http://localhost:7878/v1/users/3',
-      show: (row, { origin }) => `${origin}/v1/users/${row.id}`,
-    },
-    account: {
-      type: account,
-      example: { id: 1, domain: 'acme', name: 'Acme Genomics' },
-      show: (_, { account: row }) => ({ id: row.id, domain: row.domain, name: row.name }),
+    ...(userFields as UserFields<unknown>),
+    token: {
+      type: nullable(text),
+      description: 'A token of the user, shown this once; null in a repeated answer.',
+      example: 'g0temMi3D9pdSlUibjGO9XfD9J88fy',
+      show: (_, { token }) => token,
     },
   },
 });

@@ -1,15 +1,19 @@
-import { Controller, Query, Req } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import { requireAdministrator } from '../../../engine/catalog/access.js';
-import { removeUser } from '../../../engine/catalog/remove-user.js';
+import { changeUser, removeUser } from '../../../engine/catalog/change-user.js';
+import { createUser } from '../../../engine/catalog/create-user.js';
 import type { UserFilter, UserRow } from '../../../engine/catalog/users.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
-import { omitUndefined, value } from '../../http/list-query.js';
-import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { Form, readBoolean } from '../../http/form.js';
+import { anyOf, omitUndefined, value } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { declareOperations, paging, updating } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { user } from './user.js';
+import { requireResource } from '../../http/require-resource.js';
+import { refuseChange } from '../unchangeable.js';
+import { createdUser, user } from './user.js';
 
 /** The operation that confirms who the caller is. */
 export const currentUserOperations = declareOperations('user', 'Users', {
@@ -27,8 +31,36 @@ export const userOperations = declareOperations('users', 'Users', {
     method: 'GET',
     paths: ['/v1/users'],
     summary: 'Lists the users of the account, removed ones too; for its administrators.',
-    query: { email: 'Exact address, in any case.', ...paging },
+    query: {
+      email: 'Exact address, in any case.',
+      role: 'member, admin or primary_owner.',
+      is_active: 'false: only removed users.',
+      ...paging,
+    },
     answer: { listOf: user.schema },
+  },
+  create: {
+    method: 'POST',
+    paths: ['/v1/users'],
+    summary:
+      'Creates a user of the account with a token, or brings a removed one back; for administrators.',
+    body: user.createSchema,
+    status: 201,
+    answer: createdUser.schema,
+  },
+  put: {
+    method: 'PUT',
+    paths: ['/v1/users/:id'],
+    summary: `${updating} For administrators.`,
+    body: user.updateSchema,
+    answer: user.schema,
+  },
+  patch: {
+    method: 'PATCH',
+    paths: ['/v1/users/:id'],
+    summary: `${updating} For administrators.`,
+    body: user.updateSchema,
+    answer: user.schema,
   },
   get: {
     method: 'GET',
@@ -64,12 +96,82 @@ export class UsersController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     requireAdministrator(caller);
-    const email = value(query, 'email');
-    const filter = omitUndefined<UserFilter>({ accountId: caller.account.id, email });
+    const isActive = value(query, 'is_active');
+    const filter = omitUndefined<UserFilter>({
+      accountId: caller.account.id,
+      email: value(query, 'email'),
+      role: anyOf(query, 'role', ['member', 'admin', 'primary_owner'])?.[0],
+      isActive: isActive === undefined ? undefined : (readBoolean(isActive) ?? false),
+    });
     return answerList<UserRow>(request, query, {
       rows: (page) => this.context.catalog.users.list(filter, page),
       views: async (rows) => rows.map((row) => view(row, caller, request)),
     });
+  }
+
+  @CreateOperation(userOperations.create, async ({ catalog }, caller, id, { origin }) =>
+    createdUser.view(await requireResource(catalog, caller, 'user', id, 'read'), {
+      account: caller.account,
+      origin,
+      token: null,
+    }),
+  )
+  @Access('write')
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() { origin }: ApiRequest,
+  ): Promise<object> {
+    requireAdministrator(caller);
+    const form = new Form(body);
+    const { email = '', ...values } = user.readCreate(form);
+    form.choice('role', ['member', 'admin']);
+    form.done();
+    const { account } = caller;
+    const wanted = {
+      ...values,
+      email,
+      domain: account.domain,
+      token: { name: 'first token' },
+      actor: caller.user,
+    };
+    const created = await this.context.catalog.transaction((tx) =>
+      createUser(tx, wanted, this.context.signingKey),
+    );
+    return createdUser.view(created.user, {
+      account,
+      origin,
+      token: created.token?.secret ?? null,
+    });
+  }
+
+  @Operation(userOperations.put)
+  @Access('write', 'user', 'admin')
+  put(
+    @Resource() row: UserRow,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.patch(row, body, caller, request);
+  }
+
+  @Operation(userOperations.patch)
+  @Access('write', 'user', 'admin')
+  async patch(
+    @Resource() { id, email }: UserRow,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const form = new Form(body);
+    const values = user.readUpdate(form);
+    refuseChange(form, 'email', email, 'The address of a user cannot be changed.');
+    form.done();
+    const changed = await this.context.catalog.transaction((tx) =>
+      changeUser(tx, caller.user, id, values),
+    );
+    return view(changed, caller, request);
   }
 
   @Operation(userOperations.get)
@@ -89,7 +191,7 @@ export class UsersController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const removed = await this.context.catalog.transaction((tx) => removeUser(tx, id));
+    const removed = await this.context.catalog.transaction((tx) => removeUser(tx, caller.user, id));
     return view(removed, caller, request);
   }
 }

@@ -1,7 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { Access } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations } from '../../http/operation-row.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest } from '../../http/request.js';
 import { answerSchema, id, oneOf, text, timestamp } from '../../http/schema.js';
@@ -25,7 +25,7 @@ export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
     method: 'GET',
     paths: ['/v2/vault_sync_tasks'],
     summary: 'Lists the synchronisations of vaults: there are none.',
-    query: { limit: 'Page size.', page: 'Number of the page.', offset: 'Entries to skip.' },
+    query: paging,
     answer: { listOf: vaultSync },
   },
 });

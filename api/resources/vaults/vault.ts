@@ -35,8 +35,10 @@ export interface VaultContext extends VaultSummaryContext {
 /** The provider of all vaults, as clients expect it. */
 export const provider = 'EDP';
 
-const levels: readonly Permission[] = ['read', 'write', 'admin'];
-const permissions: ValueType = {
+/** The permissions, the lowest first. */
+export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
+/** What somebody may do in a vault, as three flags. */
+export const permissionFlags: ValueType = {
   schema: {
     type: 'object',
     properties: { read: boolean.schema, write: boolean.schema, admin: boolean.schema },
@@ -73,13 +75,10 @@ const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummar
     example: 'general',
   },
   permissions: {
-    type: permissions,
+    type: permissionFlags,
     description: 'What the caller may do.',
     example: { read: true, write: true, admin: true },
-    show: (_, { permission }) => {
-      const level = permission === null ? 0 : levels.indexOf(permission) + 1;
-      return { read: level >= 1, write: level >= 2, admin: level >= 3 };
-    },
+    show: (_, { permission }) => flagsOf(permission),
   },
   is_deleted: { type: boolean, example: false, show: () => false },
   is_public: { type: boolean, example: false },
@@ -91,6 +90,12 @@ const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummar
   },
 };
 
+/** The flags of a permission; null is none. */
+export function flagsOf(permission: Permission | null): object {
+  const level = permission === null ? 0 : permissionNames.indexOf(permission) + 1;
+  return { read: level >= 1, write: level >= 2, admin: level >= 3 };
+}
+
 /** The vault inside a task (contract 15.1). */
 export const vaultSummary = declareResource<VaultRow, VaultSummaryContext>({
   name: 'VaultSummary',
@@ -98,48 +103,58 @@ export const vaultSummary = declareResource<VaultRow, VaultSummaryContext>({
   fields: summaryFields,
 });
 
-/** A vault (contract 5.1). */
+/** The fields of a vault (contract 5.1). */
+export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultContext>>> = {
+  ...(summaryFields as Readonly<Record<string, ResourceField<VaultRow, VaultContext>>>),
+  is_public: {
+    type: boolean,
+    description: 'Whether users of every account may read it; a change needs the permission admin.',
+    example: false,
+    create: 'optional',
+    update: true,
+  },
+  ...ownerFields,
+  account_domain: { type: text, example: 'acme', show: (_, { account }) => account.domain },
+  description: descriptionField,
+  metadata: metadataField,
+  tags: tagsField,
+  default_storage_class: {
+    type: nullable(readBy(storageClass, readStorageClass)),
+    description:
+      'The storage class of new datasets; null: Standard. With Archive they are archived when Archive is set on them again.',
+    example: 'Standard',
+    create: 'optional',
+    update: true,
+  },
+  is_deleted: { type: boolean, example: false, show: (_, { isDeleted }) => isDeleted },
+  has_children: { type: boolean, example: true, show: (_, { hasChildren }) => hasChildren },
+  has_folder_children: {
+    type: boolean,
+    example: true,
+    show: (_, { hasFolderChildren }) => hasFolderChildren,
+  },
+  require_unique_paths: constant(true),
+  versioning: {
+    type: readBy(oneOf('disabled', 'enabled', 'suspended'), (form, key) => {
+      const choice = form.choice(key, ['disabled', 'enabled', 'suspended']);
+      if (choice === undefined || choice === 'disabled') return choice;
+      return form.fail(key, 'Versions of files are not available yet.');
+    }),
+    description: 'disabled: versions of files are not available yet.',
+    example: 'disabled',
+    create: 'optional',
+    update: true,
+  },
+  last_synced: constant(null),
+  vault_properties: empty({}),
+};
+
+/** A vault. */
 export const vault = declareResource<VaultRow, VaultContext>({
   name: 'Vault',
   description:
     'A vault: the top-level container of folders, files and datasets, with permissions of its own.',
-  fields: {
-    ...(summaryFields as Readonly<Record<string, ResourceField<VaultRow, VaultContext>>>),
-    ...ownerFields,
-    account_domain: { type: text, example: 'acme', show: (_, { account }) => account.domain },
-    description: descriptionField,
-    metadata: metadataField,
-    tags: tagsField,
-    default_storage_class: {
-      type: nullable(readBy(storageClass, readStorageClass)),
-      description:
-        'The storage class of new datasets; null: Standard. With Archive they are archived when Archive is set on them again.',
-      example: 'Standard',
-      create: 'optional',
-      update: true,
-    },
-    is_deleted: { type: boolean, example: false, show: (_, { isDeleted }) => isDeleted },
-    has_children: { type: boolean, example: true, show: (_, { hasChildren }) => hasChildren },
-    has_folder_children: {
-      type: boolean,
-      example: true,
-      show: (_, { hasFolderChildren }) => hasFolderChildren,
-    },
-    require_unique_paths: constant(true),
-    versioning: {
-      type: readBy(oneOf('disabled', 'enabled', 'suspended'), (form, key) => {
-        const choice = form.choice(key, ['disabled', 'enabled', 'suspended']);
-        if (choice === undefined || choice === 'disabled') return choice;
-        return form.fail(key, 'Versions of files are not available yet.');
-      }),
-      description: 'disabled: versions of files are not available yet.',
-      example: 'disabled',
-      create: 'optional',
-      update: true,
-    },
-    last_synced: constant(null),
-    vault_properties: empty({}),
-  },
+  fields: vaultFields,
   examples: {
     update: {
       name: 'Cardiomyopathy families 2026',

@@ -1,10 +1,15 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
-import type { VaultFilter } from '../../../engine/catalog/vaults.js';
+import { audit } from '../../../engine/catalog/audit-log.js';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
+import { vaultSubject } from '../../../engine/catalog/share-vault.js';
+import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
-import { ids, omitUndefined, value, anyOf } from '../../http/list-query.js';
+import { anyOf, ids, omitUndefined, oneId, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';
 import { provider, vault, type VaultContext } from './vault.js';
@@ -30,6 +35,7 @@ export const vaultOperations = crudOperations('vaults', {
     query: 'Text in the name or the description.',
     q: 'The same as query.',
     permission: 'read, write or admin: what the user may do in the vault.',
+    exclude_group_id: 'A group whose permissions do not count for what the user may do.',
   },
   summaries: {
     list: 'Lists the vaults that the user may read.',
@@ -46,9 +52,44 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   table: ({ vaults }) => vaults,
   filter,
   contexts: (context, request, rows, options) =>
-    presenterFor(context, request).vaultContexts(rows, options?.isDeleted),
-  delete: async (context, { id }) => removeFiles(context, await context.catalog.vaults.delete(id)),
+    presenterFor(context, request).vaultContexts(rows, {
+      ...options,
+      viewer: viewerWithout(request.query as QueryParams, request.caller!),
+    }),
+  create: async ({ catalog }, { caller, form, values }) => {
+    form.done();
+    const owner = { userId: caller.user.id, accountId: caller.account.id };
+    return catalog.transaction(async (tx) => {
+      const row = await tx.vaults.create({ ...(values as NewVault), ...owner });
+      if (row.isPublic) await auditPublication(tx, caller, row);
+      return row;
+    });
+  },
+  update: async ({ catalog }, { caller, form, values }, { id }) => {
+    form.done();
+    return catalog.transaction(async (tx) => {
+      const before = await tx.vaults.get(id);
+      const row = await tx.vaults.update(id, values);
+      if (row !== undefined && row.isPublic !== before?.isPublic) {
+        await requireResource(tx, caller, 'vault', id, 'admin');
+        await auditPublication(tx, caller, row);
+      }
+      return row;
+    });
+  },
+  delete: async (context, row, { user }) => {
+    const deletion = await context.catalog.transaction(async (tx) => {
+      await audit(tx, { actor: user, action: 'vault.delete', subject: vaultSubject(row) });
+      return tx.vaults.delete(row.id);
+    });
+    await removeFiles(context, deletion);
+  },
 });
+
+async function auditPublication(tx: Tables, { user }: Caller, row: VaultRow): Promise<void> {
+  const action = row.isPublic ? 'vault.publish' : 'vault.unpublish';
+  await audit(tx, { actor: user, action, subject: vaultSubject(row) });
+}
 
 function filter(query: QueryParams, caller: Caller): VaultFilter {
   const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
@@ -56,7 +97,7 @@ function filter(query: QueryParams, caller: Caller): VaultFilter {
   // All vaults have the same provider; any other matches none.
   const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
   return {
-    viewer: viewerOf(caller),
+    viewer: viewerWithout(query, caller),
     ...omitUndefined<VaultFilter>({
       ids: noIds ?? ids(query, 'id'),
       accountIds: ids(query, 'account_id'),
@@ -71,4 +112,10 @@ function filter(query: QueryParams, caller: Caller): VaultFilter {
       permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
     }),
   };
+}
+
+/** The caller, without the group that the query string excludes. */
+function viewerWithout(query: QueryParams, caller: Caller): Viewer {
+  const excludedGroupId = oneId(query, 'exclude_group_id');
+  return { ...viewerOf(caller), ...(excludedGroupId !== undefined && { excludedGroupId }) };
 }

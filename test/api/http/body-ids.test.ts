@@ -28,7 +28,7 @@ let ids: Readonly<Record<string, number>>;
 let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly components: { readonly schemas: Readonly<Record<string, Json>> } }; // prettier-ignore
 beforeAll(async () => {
   server = await startServer();
-  ann = await server.user('ann');
+  ann = await server.user('ann', { role: 'admin' });
   const made = await makeFixture(ann);
   openapi = (await ann.get('/openapi.json')).json as never;
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
@@ -39,6 +39,9 @@ beforeAll(async () => {
     source_id: datasetId,
     target_id: datasetId,
     vault_id: made.vaultId,
+    source_vault_id: made.vaultId,
+    target_vault_id: made.vaultId,
+    source_object_id: made.fileId,
     parent_object_id: made.folderId,
     vault_parent_object_id: made.folderId,
     dataset_id: datasetId,
@@ -66,6 +69,9 @@ beforeAll(async () => {
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'one' })),
+    groups: idOf(await ann.post('/v1/groups', { name: 'one' })),
+    group_id: idOf(await ann.post('/v1/groups', { name: 'two' })),
+    invitations: idOf(await ann.post('/v1/invitations')),
   };
 });
 afterAll(() => server.close());
@@ -93,8 +99,8 @@ test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: wh
       const target = fill(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
-      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out.
-      const isFound = status < 300 && (value === '' || name === 'ids');
+      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out. Versions begin at 0.
+      const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
       expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
   }

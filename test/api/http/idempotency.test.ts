@@ -8,14 +8,16 @@ import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { random } from '../../random.js';
 import { Lake } from '../../scheduler/lake.js';
 import { startLab } from '../lab.js';
-import { idOf, waitFor, type Answer } from '../server.js';
+import { idOf, waitFor, type Answer, type Client } from '../server.js';
 import { seed } from '../../seed.js';
 
 /* C8: a create that is sent twice makes one thing, when it has an Idempotency-Key. */
 
 let datasetId: number;
+let admin: Client;
 const { server, ann, vaultId } = await startLab();
 beforeAll(async () => {
+  admin = await server.user('admin', { role: 'admin' });
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
 
@@ -49,12 +51,16 @@ describe('C8: the same key and body', () => {
     ['/v2/saved_queries', () => ({ name: 'twice' })],
     ['/v2/dataset_templates', () => ({ name: 'twice' })],
     ['/v2/beacon_sets', () => ({ title: 'twice' })],
+    ['/v1/users', () => ({ email: 'twice@acme.org' })],
+    ['/v1/groups', () => ({ name: 'twice' })],
+    ['/v1/invitations', () => ({ email: 'once@acme.org' })],
     ['/v2/dataset_exports', () => ({ dataset_id: datasetId, format: 'json' })],
     ['/v2/dataset_migrations', () => ({ source_id: datasetId, target_id: datasetId })],
   ])('give the first of %s', async (path, body) => {
     const key = newKey();
-    const first = await post(path, body(), key);
-    const second = await post(path, body(), key);
+    const client = path.startsWith('/v1') ? admin : ann;
+    const first = await post(path, body(), key, client);
+    const second = await post(path, body(), key, client);
     expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(idOf(second)).toBe(idOf(first));

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
-import { makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js';
+import {
+  idOf,
+  makeFixture,
+  startServer,
+  type Client,
+  type Fixture,
+  type TestServer,
+} from '../server.js';
 
 /** Texts that break out of, confuse or overload whatever reads them carelessly (threats Q1, Q2). */
 const corpus: readonly string[] = [
@@ -108,10 +115,12 @@ const corpus: readonly string[] = [
 let server: TestServer;
 let ann: Client;
 let fixture: Fixture;
+let groupId: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
   fixture = await makeFixture(ann);
+  groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
 });
 afterAll(async () => {
   await server.close();
@@ -141,7 +150,9 @@ async function digest(): Promise<string> {
 
 describe('odd texts (Q1, Q2)', () => {
   test.each(filters)('in %s?%s= find nothing, or are refused', async (path, name) => {
-    const target = path.replace('$D', String(fixture.datasetId));
+    const { datasetId, vaultId } = fixture;
+    const owners: Readonly<Record<string, number>> = { vaults: vaultId, groups: groupId };
+    const target = path.replace('$D', String(owners[path.split('/')[2]!] ?? datasetId));
     for (const text of corpus) {
       const { status, text: body } = await ann.get(
         `${target}?${name}=${encodeURIComponent(text.toWellFormed())}`,

@@ -22,7 +22,15 @@ afterAll(() => server.close());
 
 /** What the owner may change, by resource; every other key of an answer must stay as it was (threat A6). */
 const writable: Readonly<Record<string, readonly string[]>> = {
-  vaults: ['name', 'description', 'metadata', 'tags', 'default_storage_class', 'versioning'],
+  vaults: [
+    'name',
+    'description',
+    'metadata',
+    'tags',
+    'default_storage_class',
+    'versioning',
+    'is_public',
+  ],
   objects: ['filename', 'parent_object_id', 'description', 'metadata', 'tags', 'mimetype'],
   datasets: ['name', 'vault_parent_object_id', 'description', 'metadata', 'tags', 'storage_class'],
   dataset_fields: [
@@ -88,7 +96,6 @@ test('a create request cannot set what the server decides (A6)', async () => {
     id: 5,
     user_id: 99,
     account_id: 99,
-    is_public: true,
     is_deleted: true,
     vault_type: 'user',
     permissions: {},

@@ -21,7 +21,7 @@ afterAll(() => server.close());
 const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
   'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
   'the vault is no longer theirs to read': (ben, vaultId) =>
-    server.catalog.vaults.grant(vaultId, ben.user.id, null),
+    server.catalog.vaultPermissions.grant(vaultId, { userId: ben.user.id }, null),
   'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
 };
 
@@ -59,7 +59,7 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   const body = { dataset_id: datasetId, format: 'json', target_full_path: 'To:/out' };
   const job = await ben.post('/v2/dataset_exports', body);
   expect(job.status).toBe(201);
-  await server.catalog.vaults.grant(target, ben.user.id, null);
+  await server.catalog.vaultPermissions.grant(target, { userId: ben.user.id }, null);
   const ended = await waitFor(ben, `/v2/dataset_exports/${idOf(job)}`);
   // The export may have been quicker than the revocation; then the file is there by right.
   const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;

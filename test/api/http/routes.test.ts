@@ -52,8 +52,10 @@ const publicOperations = [
   'health',
   'openapi',
   'docs',
+  'join',
   'swagger',
   'uploads.put',
+  'invitations.accept', // the code of the invitation is the credential
   ...downloads,
 ];
 

@@ -68,7 +68,19 @@ beforeAll(async () => {
   await send('', 'PUT', part!.upload_url, foxes);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
+  const ada = (await server.user('ada')).user.id;
+  const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
+  await ann.put(`/v1/groups/${groupId}/memberships`, { user_id: ann.user.id });
+  const permissions = `/v2/vaults/${made.vaultId}/permissions`;
+  await ann.put(permissions, { group_id: groupId, permission: 'read' });
+  const link = await ann.post('/v1/invitations', { group_ids: [groupId] });
   ids = {
+    groups: groupId,
+    invitations: idOf(link),
+    code: String(link.json['code']),
+    // The second ids of paths.
+    ':user_id': ann.user.id,
+    ':permission_id': idOf(await ann.put(permissions, { user_id: ada, permission: 'write' })),
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
@@ -78,7 +90,6 @@ beforeAll(async () => {
     total_size: foxes.length,
     aborted: idOf(await ann.post('/v2/objects', large)),
     users: ann.user.id,
-    leaver: (await server.user('leaver')).user.id,
     vaults: made.vaultId,
     vault_id: made.vaultId,
     objects: idOf(file),
@@ -95,6 +106,16 @@ beforeAll(async () => {
     target_id: datasetId,
     dataset_commits: Number(commit?.['id']),
     tasks: Number(imported.json['task_id']),
+    source_vault_id: made.vaultId,
+    target_vault_id: made.vaultId,
+    source_object_id: idOf(file),
+    object_copy_tasks: idOf(
+      await ann.post('/v2/object_copy_tasks', {
+        source_vault_id: made.vaultId,
+        source_object_id: idOf(file),
+        target_vault_id: made.vaultId,
+      }),
+    ),
     saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
     dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'MYH7' })),
     template_id: idOf(await ann.post('/v2/dataset_templates', { name: 'other' })),
@@ -108,7 +129,6 @@ afterAll(() => server.close());
 /** The operations whose resource another segment of the path names, or that must not change what others read. */
 const special = new Map([
   ['globalBeacons', 'datasets'],
-  ['users.delete', 'leaver'],
   ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
@@ -120,7 +140,11 @@ function target({ paths: [path], id }: OperationRow): string {
     special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
   const own = ids[name];
   if (own === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
-  return path.replace(':ids', 'x').replace(':id', String(own)).replace(':version', '0');
+  return path
+    .replace(':ids', 'x')
+    .replace(':id', String(own))
+    .replace(':version', '0')
+    .replace(/:(?:user|permission)_id/, (name) => String(ids[name]));
 }
 
 /** A request example with the ids of the live server in the place of its own. */
@@ -211,7 +235,8 @@ describe('the live answers', () => {
       const unique = {
         ...body,
         ...(name === 'fields' && { dataset_id: empty }),
-        ...(['fields', 'vaults'].includes(name) && { name: 'other' }),
+        ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
+        ...(name === 'users' && { email: 'leaver@acme.org' }),
       };
       const answer = await ann.call('POST', created.paths[0], unique);
       path = row.paths[0].replace(':id', String(idOf(answer)));

@@ -292,7 +292,6 @@ test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found'
 
 test.each([
   ['GET', '/v2/applications'],
-  ['POST', '/v2/object_copy_tasks/'],
   ['GET', '/v2/objects/7/versions?show_deleted=True'],
   ['PUT', '/v2/objects/7/versions/3'],
 ])('%s %s answers 501 and says what to do instead', async (method, path) => {

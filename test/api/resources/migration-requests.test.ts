@@ -290,7 +290,7 @@ test('A5: it needs read permission on the source and write permission on the tar
   const made = await post(source, target);
   expect(made.status).toBe(201);
   await until(() => held.length > 0);
-  await server.catalog.vaults.grant(readable, ben.user.id, null);
+  await server.catalog.vaultPermissions.grant(readable, { userId: ben.user.id }, null);
   release();
   const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
   expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });

@@ -252,6 +252,20 @@ describe('an upload in parts (D8)', () => {
     expect((await complete(upload, etags)).status).toBe(404);
   });
 
+  test('the address of a part ends with the right to write', async () => {
+    const writer = await server.user('writer');
+    await grant(server, vaultId, writer, 'write');
+    const upload = await started();
+    const { json } = await refresh(upload, {}, writer);
+    const [part] = json['presigned_urls'] as Part[];
+    const put = async (): Promise<number> =>
+      (await send('', 'PUT', part!.upload_url, bytesOf(upload, part!))).status;
+    expect(await put()).toBe(200);
+    await grant(server, vaultId, writer, 'read');
+    expect(await put()).toBe(403);
+    expect((await send('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), bytesOf(upload, part!))).status).toBe(403); // prettier-ignore
+  });
+
   test('belongs to those who may write the file (A2)', async () => {
     const upload = await started();
     const etags = await allSent(upload);

@@ -51,7 +51,7 @@ describe('creating objects', () => {
       version_count: 1,
     });
     expect(String(made.json['upload_url'])).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+\/v2\/uploads\/\d+\/1\?expires=/,
+      /^http:\/\/127\.0\.0\.1:\d+\/v2\/uploads\/\d+\/1\?user=\d+&expires=/,
     );
     expect((await ann.get(`/v2/objects/${idOf(made)}`)).json['upload_url']).toBeNull();
   });

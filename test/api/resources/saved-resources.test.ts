@@ -251,7 +251,7 @@ describe('who may do what (A2)', () => {
     const ask = async (): Promise<unknown> =>
       (await bob.post(`/v2/beacon_sets/${set}/query`, { query: 'lent' })).json;
     expect(await ask()).toMatchObject({ found_count: 1, failed_count: 0 });
-    await server.catalog.vaults.grant(vault, cora.user.id, null);
+    await server.catalog.vaultPermissions.grant(vault, { userId: cora.user.id }, null);
     expect(await ask()).toMatchObject({ found_count: 0, failed_count: 1 });
   });
 

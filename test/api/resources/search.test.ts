@@ -175,7 +175,7 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
   test('a right counts from the moment it is given, and no longer than it is held', async () => {
     await grant(server, secretId, bob, 'read');
     expect(await find(bob, { query: secretWord })).toMatchObject({ total: 3 });
-    await server.catalog.vaults.grant(secretId, bob.user.id, null);
+    await server.catalog.vaultPermissions.grant(secretId, { userId: bob.user.id }, null);
     expect(await find(bob, { query: secretWord })).toMatchObject({ total: 0 });
   });
 

@@ -100,7 +100,11 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
       ? owner.vault
       : await catalog.vaults.create({ ...by, name: kind, isPublic });
   for (const permission of levels) {
-    await catalog.vaults.grant(vault.id, people.get(`granted ${permission}`)!.user.id, permission);
+    await catalog.vaultPermissions.grant(
+      vault.id,
+      { userId: people.get(`granted ${permission}`)!.user.id },
+      permission,
+    );
   }
   const { dataset } = await catalog.datasets.create({
     vaultId: vault.id,
@@ -263,15 +267,13 @@ test('A4: a revoked grant and a deactivated user lose all access', async () => {
   const { catalog } = world;
   const made = await world.user('leaver@example.org');
   const vaultId = things.get('general')!.get('vault')!;
-  await catalog.vaults.grant(vaultId, made.user.id, 'read');
-  expect(await catalog.vaults.grants(vaultId)).toContainEqual({
-    userId: made.user.id,
-    permission: 'read',
-  });
+  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, 'read');
+  const { rows } = await catalog.vaultPermissions.list({ vaultId }, everything);
+  expect(rows).toContainEqual(expect.objectContaining({ userId: made.user.id, level: 1 }));
   expect(await permissionOn(catalog, made, vaultId)).toBe('read');
-  await catalog.vaults.grant(vaultId, made.user.id, 'write');
+  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, 'write');
   expect(await permissionOn(catalog, made, vaultId)).toBe('write');
-  await catalog.vaults.grant(vaultId, made.user.id, null);
+  await catalog.vaultPermissions.grant(vaultId, { userId: made.user.id }, null);
   expect(await permissionOn(catalog, made, vaultId)).toBeNull();
   await catalog.users.update(made.user.id, { isActive: false });
   expect(await principalOf(catalog, made.user.id)).toBeUndefined();

@@ -79,11 +79,11 @@ test('a permission revoked by another process is gone with the next event', asyn
     accountId: owner.account.id,
     role: 'member',
   };
-  await server.vaults.grant(vault, member.user.id, 'write');
+  await server.vaultPermissions.grant(vault, { userId: member.user.id }, 'write');
   expect(await server.vaults.permission(viewer, vault)).toBe('write');
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
   expect((await server.users.get(member.user.id))?.isActive).toBe(true);
-  await command.vaults.grant(vault, member.user.id, null);
+  await command.vaultPermissions.grant(vault, { userId: member.user.id }, null);
   await command.tokens.revoke(member.token!.row.id);
   await command.users.update(member.user.id, { isActive: false });
   await setImmediate();
@@ -98,9 +98,9 @@ test('a permission revoked by this process is gone at once', async () => {
     accountId: owner.account.id,
     role: 'member',
   };
-  await server.vaults.grant(vault, member.user.id, 'write');
+  await server.vaultPermissions.grant(vault, { userId: member.user.id }, 'write');
   expect(await server.vaults.permission(viewer, vault)).toBe('write');
-  await server.vaults.grant(vault, member.user.id, null);
+  await server.vaultPermissions.grant(vault, { userId: member.user.id }, null);
   expect(await server.vaults.permission(viewer, vault)).toBeNull();
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
   await server.tokens.revoke(member.token!.row.id);
@@ -132,7 +132,12 @@ test('cached rows equal the stored ones, whichever process has changed them', as
   const below = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
   const changes: readonly ((at: Catalog) => Promise<unknown>)[] = [
-    (at) => at.vaults.grant(vault, member.user.id, pick(['read', 'write', 'admin', null] as const)),
+    (at) =>
+      at.vaultPermissions.grant(
+        vault,
+        { userId: member.user.id },
+        pick(['read', 'write', 'admin', null] as const),
+      ),
     (at) => at.vaults.update(vault, { isPublic: next() < 0.5 }),
     (at) => at.users.update(member.user.id, { firstName: `name ${below(1000)}` }),
     (at) => at.objects.update(dataset, { description: `text ${below(1000)}` }),

@@ -128,7 +128,11 @@ async function randomVaults(
     for (const { user } of people) {
       if (user.id === owner.user.id || !random.chance(0.3)) continue;
       granted.add(user.id);
-      await vaults.grant(id, user.id, random.pick(['read', 'write', 'admin'] as const));
+      await world.catalog.vaultPermissions.grant(
+        id,
+        { userId: user.id },
+        random.pick(['read', 'write', 'admin'] as const),
+      );
     }
     const document = vaultDocument(id, name, owner, description, own, storage);
     found.push({ document, owner, isPersonal: false, isPublic, granted });

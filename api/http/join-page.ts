@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+
+const style = `
+:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
+body{max-width:32rem;margin:3rem auto;padding:0 1rem}
+label{display:block;margin:.6rem 0}
+input{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.3rem}
+button{font:inherit;margin-top:.6rem}
+output{display:block;margin-top:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
+`;
+
+/** The code stands after the # of the address, so that no browser or proxy sends or logs it; it is removed from the address at once. */
+const script = `
+const code=location.hash.slice(1);
+history.replaceState(null,'',location.pathname);
+const form=document.querySelector('form');
+const out=document.querySelector('output');
+if(!code){form.hidden=true;out.textContent='This address has no code: open the link of the invitation.'}
+form.onsubmit=async event=>{
+  event.preventDefault();
+  const given=Object.fromEntries([...new FormData(form)].filter(([,value])=>value.trim()!==''));
+  try{
+    const answer=await fetch('/v1/invitations/accept',{method:'POST',headers:{'Content-Type':'application/json'},body:JSON.stringify({...given,code})});
+    const json=await answer.json();
+    if(!answer.ok){out.textContent=Object.values(json).flat().join('\\n');return}
+    form.hidden=true;
+    out.textContent='Welcome, '+json.full_name+'. You are a user of the account '+json.account.name+'.\\n\\nYour token, shown this once:\\n'+json.token;
+  }catch(error){out.textContent=String(error)}
+};
+`;
+
+/** The page that the link of an invitation leads to: it accepts the invitation and shows the token. */
+export const joinPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Join Strandlake</title><style>${style}</style>
+<h1>Accept the invitation</h1>
+<form>
+<label>First name <input name="first_name" autocomplete="given-name"></label>
+<label>Last name <input name="last_name" autocomplete="family-name"></label>
+<label>Address of mail; may be left empty where the invitation names it <input name="email" type="email" autocomplete="email"></label>
+<button>Join</button>
+</form>
+<output></output><script>${script}</script></html>
+`;
+
+const hash = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The content security policy of that page: its own script and style, calls to this server, no framing (threat D9). */
+export const joinPolicy = [
+  "default-src 'none'",
+  `script-src ${hash(script)}`,
+  `style-src ${hash(style)}`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');

@@ -1,0 +1,109 @@
+import type { GroupCounts, GroupRow } from '../../../engine/catalog/groups.js';
+import { checkName } from '../../../engine/catalog/names.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { bodySchema, id, integer, nullable, oneOf, readBy, text } from '../../http/schema.js';
+import { checkedName } from '../checked-name.js';
+import { createdAndUpdated, descriptionField } from '../common-fields.js';
+import {
+  flagsOf,
+  permissionFlags,
+  permissionNames,
+  vaultFields,
+  type VaultContext,
+} from '../vaults/vault.js';
+
+/** What a group shows besides its row. */
+export interface GroupContext extends GroupCounts {
+  /** The caller administers the account. */
+  readonly isAdministrator: boolean;
+  readonly origin: string;
+}
+
+const name: ResourceField<GroupRow, unknown> = {
+  type: readBy(text, (form, key) =>
+    form.raw(key) === undefined ? undefined : checkedName(form, key, checkName),
+  ),
+  description: 'Unique in the account.',
+  example: 'Cardiology',
+  create: 'required',
+  update: true,
+};
+
+/** The group inside another resource. */
+export const groupSummary = declareResource<GroupRow>({
+  name: 'GroupSummary',
+  description: 'A group inside another resource.',
+  fields: { class_name: constant('Group'), id: { type: id, example: 2 }, name },
+});
+
+function address(part: string): ResourceField<GroupRow, GroupContext> {
+  return {
+    type: text,
+    example: `http://localhost:7878/v1/groups/2${part}`,
+    show: (row, { origin }) => `${origin}/v1/groups/${row.id}${part}`,
+  };
+}
+
+/** A group of users (contract 4.2). */
+export const group = declareResource<GroupRow, GroupContext>({
+  name: 'Group',
+  description: 'A group of users, to which permissions on vaults can be given.',
+  fields: {
+    class_name: constant('Group'),
+    id: { type: id, example: 2 },
+    account_id: { type: id, example: 1 },
+    name,
+    description: { ...descriptionField, example: 'Who reads and writes the vaults of cardiology.' },
+    role: {
+      type: nullable(oneOf('admin', 'member')),
+      description: 'admin: the caller may change it; member: the caller is in it; null: neither.',
+      example: 'admin',
+      show: (_, { isAdministrator, isMember }) =>
+        isAdministrator ? 'admin' : isMember ? 'member' : null,
+    },
+    memberships_count: { type: integer, example: 4, show: (_, { members }) => members },
+    vaults_count: {
+      type: integer,
+      description: 'The vaults on which it has a permission and that the caller may read.',
+      example: 1,
+      show: (_, { vaults }) => vaults,
+    },
+    memberships_url: address('/memberships'),
+    vaults_url: address('/vaults'),
+    url: address(''),
+    ...createdAndUpdated,
+  },
+  examples: { update: { description: 'Readers of the vaults of cardiology.' } },
+});
+
+/** A vault on which a group has a permission. */
+export const groupVault = declareResource<
+  VaultRow,
+  VaultContext & { readonly granted: Permission | null }
+>({
+  name: 'GroupVault',
+  description: 'A vault on which a group has a permission.',
+  fields: {
+    ...(vaultFields as Readonly<Record<string, ResourceField<VaultRow, unknown>>>),
+    permission: {
+      type: oneOf(...permissionNames),
+      description: 'The permission of the group.',
+      example: 'read',
+      show: (_, { granted }) => granted,
+    },
+    vault_permissions: {
+      type: permissionFlags,
+      description: 'The same as flags.',
+      example: { read: true, write: false, admin: false },
+      show: (_, { granted }) => flagsOf(granted),
+    },
+  },
+});
+
+/** The body of a request that adds a member. */
+export const newMember = bodySchema('GroupMember', 'A user, by id or address.', {
+  user_id: { type: id, description: 'A user of the account.' },
+  email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
+});

@@ -1,0 +1,99 @@
+import { requireAdministrator, viewerOf } from '../../../engine/catalog/access.js';
+import { audit, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import type { GroupFilter, GroupRow, NewGroup } from '../../../engine/catalog/groups.js';
+import { crudController } from '../../http/crud.js';
+import { ids, oneId, omitUndefined, value } from '../../http/list-query.js';
+import { crudOperations } from '../../http/operation-row.js';
+import type { QueryParams } from '../../http/page.js';
+import type { Caller } from '../../http/request.js';
+import { group, type GroupContext } from './group.js';
+
+/** The operations on groups. */
+export const groupOperations = crudOperations('groups', {
+  tag: 'Groups',
+  path: '/v1/groups',
+  noun: 'a group',
+  resource: group,
+  query: {
+    id: 'One group.',
+    name: 'Exact name, case-insensitive.',
+    query: 'Text in the name.',
+    user_id: 'Groups that this user is in.',
+  },
+  summaries: {
+    create: 'Creates a group; for administrators of the account.',
+    list: 'Lists the groups of the account.',
+    patch: 'Changes the name or the description; for administrators of the account.',
+    delete:
+      'Deletes a group with its permissions; its members stay. For administrators of the account.',
+  },
+});
+
+/** A group as the subject of an entry of the audit log. */
+export function groupSubject({ id, name, accountId }: GroupRow): AuditSubject {
+  return { type: 'group', id, name, accountId };
+}
+
+/**
+ * Groups of users (contract 4.2).
+ * Choice: users of the account see all its groups and their members, because vaults are shared with them; administrators change them.
+ */
+export const GroupsController = crudController<'group', GroupContext, GroupFilter>({
+  kind: 'group',
+  operations: groupOperations,
+  declaration: group,
+  table: ({ groups }) => groups,
+  filter,
+  contexts: async ({ catalog }, { caller, origin }, rows) => {
+    if (!caller) throw new Error('no caller: the handler is public');
+    const ids = rows.map(({ id }) => id);
+    const counts = await catalog.groups.counts(ids, viewerOf(caller));
+    const isAdministrator = caller.user.role !== 'member';
+    const none = { members: 0, vaults: 0, isMember: false };
+    return rows.map(({ id }) => ({ ...(counts.get(id) ?? none), isAdministrator, origin }));
+  },
+  create: async ({ catalog }, { caller, form, values }) => {
+    requireAdministrator(caller);
+    form.done();
+    return catalog.transaction(async (tx) => {
+      const row = await tx.groups.create({
+        ...(values as NewGroup),
+        accountId: caller.account.id,
+      });
+      await audit(tx, { actor: caller.user, action: 'group.create', subject: groupSubject(row) });
+      return row;
+    });
+  },
+  update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
+    form.done();
+    return catalog.transaction(async (tx) => {
+      const before = await tx.groups.get(id);
+      const row = await tx.groups.update(id, values);
+      if (row === undefined || before === undefined) return undefined;
+      const details = Object.fromEntries(
+        (['name', 'description'] as const)
+          .filter((key) => row[key] !== before[key])
+          .map((key) => [key, { before: before[key], after: row[key] }]),
+      );
+      await audit(tx, { actor: user, action: 'group.update', subject: groupSubject(row), details });
+      return row;
+    });
+  },
+  delete: async ({ catalog }, row, { user }) =>
+    catalog.transaction(async (tx) => {
+      await tx.groups.delete(row.id);
+      await audit(tx, { actor: user, action: 'group.delete', subject: groupSubject(row) });
+    }),
+});
+
+function filter(query: QueryParams, caller: Caller): GroupFilter {
+  return {
+    accountId: caller.account.id,
+    ...omitUndefined<GroupFilter>({
+      ids: ids(query, 'id'),
+      name: value(query, 'name'),
+      query: value(query, 'query'),
+      userId: oneId(query, 'user_id'),
+    }),
+  };
+}

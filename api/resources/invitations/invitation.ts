@@ -1,0 +1,140 @@
+import { statusOf, type InvitationRow } from '../../../engine/catalog/invitations.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import { checkEmail } from '../../../engine/catalog/users.js';
+import { Form, readId } from '../../http/form.js';
+import { constant, declareResource } from '../../http/resource.js';
+import {
+  bodySchema,
+  id,
+  integer,
+  integers,
+  listOf,
+  nullable,
+  objectOf,
+  oneOf,
+  readBy,
+  text,
+  timestamp,
+} from '../../http/schema.js';
+import { checkedName } from '../checked-name.js';
+import { userField, type WithUser } from '../common-fields.js';
+import { permissionNames } from '../vaults/vault.js';
+
+/** The hours for which an invitation can be accepted, by default and at most. */
+export const invitationHours = { default: 72, most: 24 * 30 } as const;
+
+/** What an invitation shows besides its row. */
+export interface InvitationContext extends WithUser {
+  readonly origin: string;
+  /** Only when it was just made. */
+  readonly code: string | null;
+}
+
+function readIds(form: Form, key: string): readonly number[] | undefined {
+  const given = form.raw(key);
+  if (given === undefined) return undefined;
+  const found = (Array.isArray(given) ? given : [given]).map(readId);
+  if (found.every((one) => one !== undefined)) return [...new Set(found)];
+  return form.fail(key, 'Must be a list of ids.');
+}
+
+function readPermissions(form: Form, key: string): InvitationRow['vaultPermissions'] | undefined {
+  return form.objectList(key)?.map((member) => {
+    const own = new Form(member);
+    const vaultId = own.requiredId('vault_id');
+    const permission: Permission | undefined = own.choice('permission', permissionNames);
+    form.absorbInto(key, own, (name, messages) => `${name}: ${messages}`);
+    return { vaultId: vaultId ?? 0, permission: permission ?? 'read' };
+  });
+}
+
+/** An invitation to join an account. */
+export const invitation = declareResource<InvitationRow, InvitationContext>({
+  name: 'Invitation',
+  description: 'An invitation to join the account, which can be accepted once.',
+  fields: {
+    class_name: constant('Invitation'),
+    id: { type: id, example: 9 },
+    account_id: { type: id, example: 1 },
+    email: {
+      type: nullable(
+        readBy(text, (form, key) =>
+          form.raw(key) === undefined
+            ? null
+            : checkedName(form, key, (_field, address) => checkEmail(address)),
+        ),
+      ),
+      description: 'The only address that may accept it; null: any.',
+      example: 'grace@acme.org',
+      create: 'optional',
+      initial: null,
+    },
+    role: { type: oneOf('member', 'admin'), example: 'member', create: 'optional', initial: 'member' }, // prettier-ignore
+    group_ids: {
+      type: readBy(integers, readIds),
+      description: 'Groups that the new user is in.',
+      example: [],
+      create: 'optional',
+      initial: [],
+    },
+    vault_permissions: {
+      type: readBy(
+        listOf(
+          objectOf({ vault_id: { type: id }, permission: { type: oneOf(...permissionNames) } }),
+        ),
+        readPermissions,
+      ),
+      description: 'Permissions on vaults that the new user gets; `permission` is read if absent.',
+      example: [{ vault_id: 12, permission: 'read' }],
+      create: 'optional',
+      initial: [],
+      show: ({ vaultPermissions }) =>
+        vaultPermissions.map(({ vaultId, permission }) => ({ vault_id: vaultId, permission })),
+    },
+    expires_in_hours: {
+      type: integer,
+      description: `After how many hours it expires: 1 to ${invitationHours.most}, ${invitationHours.default} if absent.`,
+      example: 72,
+      create: 'optional',
+      lookup: true,
+      show: null,
+    },
+    status: {
+      type: oneOf('open', 'accepted', 'revoked', 'expired'),
+      example: 'open',
+      show: (row) => statusOf(row),
+    },
+    code: {
+      type: nullable(text),
+      description:
+        'What accepts it, shown once: only its hash is stored. null in every other answer.',
+      example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E',
+      show: (_, { code }) => code,
+    },
+    link: {
+      type: nullable(text),
+      description: 'The address to send to who is invited, with the code after the #; shown once.',
+      example: 'http://localhost:7878/join#mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E',
+      show: (_, { code, origin }) => (code === null ? null : `${origin}/join#${code}`),
+    },
+    user: userField,
+    user_id: { type: id, description: 'Who invites.', example: 3 },
+    created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
+    expires_at: { type: timestamp, example: '2026-03-05T09:15:00.000Z' },
+    accepted_at: { type: nullable(timestamp), example: null },
+    accepted_by: { type: nullable(id), description: 'The user who accepted it.', example: null },
+    revoked_at: { type: nullable(timestamp), example: null },
+  },
+});
+
+/** The body of a request that accepts an invitation. */
+export const acceptance = bodySchema('InvitationAcceptance', 'What accepts an invitation.', {
+  code: { type: text, required: true, example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E' },
+  email: {
+    type: text,
+    description: 'Required where the invitation is to no particular address.',
+    example: 'rosalind@acme.org',
+  },
+  first_name: { type: text, example: 'Rosalind' },
+  last_name: { type: text, example: 'Franklin' },
+});

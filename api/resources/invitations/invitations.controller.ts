@@ -1,0 +1,231 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import { acceptInvitation, invitationSubject } from '../../../engine/catalog/accept-invitation.js';
+import { requireAdministrator } from '../../../engine/catalog/access.js';
+import { audit } from '../../../engine/catalog/audit-log.js';
+import {
+  statusOf,
+  type InvitationFilter,
+  type InvitationRow,
+  type NewInvitation,
+} from '../../../engine/catalog/invitations.js';
+import { AppError, invalid } from '../../../engine/core/errors.js';
+import { Access, CurrentCaller, Public, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Authenticator } from '../../http/authenticator.js';
+import { Form } from '../../http/form.js';
+import { anyOf, omitUndefined, value } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { presenterFor } from '../presenter.js';
+import { createdUser } from '../users/user.js';
+import { acceptance, invitation, invitationHours } from './invitation.js';
+
+/** The operations on invitations. */
+export const invitationOperations = declareOperations('invitations', 'Invitations', {
+  create: {
+    method: 'POST',
+    paths: ['/v1/invitations'],
+    summary: 'Invites somebody to the account; for its administrators. No mail is sent.',
+    body: invitation.createSchema,
+    status: 201,
+    answer: invitation.schema,
+  },
+  list: {
+    method: 'GET',
+    paths: ['/v1/invitations'],
+    summary: 'Lists the invitations of the account, newest first; for its administrators.',
+    query: {
+      status: 'open, accepted, revoked or expired.',
+      email: 'Exact address, in any case.',
+      ...paging,
+    },
+    answer: { listOf: invitation.schema },
+  },
+  get: {
+    method: 'GET',
+    paths: ['/v1/invitations/:id'],
+    summary: 'Returns an invitation; for administrators of the account.',
+    answer: invitation.schema,
+  },
+  revoke: {
+    method: 'DELETE',
+    paths: ['/v1/invitations/:id'],
+    summary: 'Revokes an open invitation; for administrators of the account.',
+    answer: invitation.schema,
+  },
+  accept: {
+    method: 'POST',
+    paths: ['/v1/invitations/accept'],
+    summary: 'Accepts an invitation: creates the user and returns a token. Needs no credentials.',
+    body: acceptance,
+    answer: createdUser.schema,
+  },
+});
+
+/** Invitations to the caller's account. */
+@Controller()
+export class InvitationsController {
+  constructor(
+    private readonly context: AppContext,
+    private readonly authenticator: Authenticator,
+  ) {}
+
+  @CreateOperation(invitationOperations.create, async (context, caller, id, request) =>
+    view(
+      context,
+      request,
+      await requireResource(context.catalog, caller, 'invitation', id, 'read'),
+    ),
+  )
+  @Access('write')
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    requireAdministrator(caller);
+    const { catalog, signingKey } = this.context;
+    const { user, account } = caller;
+    const form = new Form(body);
+    const values = invitation.readCreate(form) as NewInvitation;
+    const expiresAt = Date.now() + readHours(form) * 3_600_000;
+    await this.#check(caller, form, values);
+    form.done();
+    const made = await catalog.transaction(async (tx) => {
+      const owner = { userId: user.id, accountId: account.id };
+      const created = await tx.invitations.create({ ...values, ...owner, expiresAt }, signingKey);
+      await audit(tx, {
+        actor: user,
+        action: 'invitation.create',
+        subject: invitationSubject(created.row),
+        details: { role: created.row.role },
+      });
+      return created;
+    });
+    return view(this.context, request, made.row, made.code);
+  }
+
+  @Operation(invitationOperations.list)
+  @Access('read')
+  list(
+    @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    requireAdministrator(caller);
+    const filter = {
+      accountId: caller.account.id,
+      ...omitUndefined<InvitationFilter>({
+        status: anyOf(query, 'status', ['open', 'accepted', 'revoked', 'expired'])?.[0],
+        email: value(query, 'email'),
+      }),
+    };
+    return answerList<InvitationRow>(request, query, {
+      rows: (page) => this.context.catalog.invitations.list(filter, page),
+      views: (rows) => Promise.all(rows.map((row) => view(this.context, request, row))),
+    });
+  }
+
+  @Operation(invitationOperations.get)
+  @Access('read', 'invitation')
+  get(@Resource() row: InvitationRow, @Req() request: ApiRequest): Promise<object> {
+    return view(this.context, request, row);
+  }
+
+  @Operation(invitationOperations.revoke)
+  @Access('write', 'invitation')
+  async revoke(
+    @Resource() { id }: InvitationRow,
+    @CurrentCaller() { user }: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const revoked = await this.context.catalog.transaction(async (tx) => {
+      const row = (await tx.invitations.get(id))!;
+      const status = statusOf(row);
+      if (status !== 'open')
+        throw new AppError(
+          'conflict',
+          `The invitation is ${status}; only an open one can be revoked.`,
+        );
+      await tx.invitations.revoke(id);
+      await audit(tx, {
+        actor: user,
+        action: 'invitation.revoke',
+        subject: invitationSubject(row),
+      });
+      return (await tx.invitations.get(id))!;
+    });
+    return view(this.context, request, revoked);
+  }
+
+  @Operation(invitationOperations.accept)
+  @Public()
+  async accept(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
+    const form = new Form(body);
+    const code = form.requiredText('code');
+    const given = omitUndefined<{ email: string; firstName: string; lastName: string }>({
+      email: form.text('email'),
+      firstName: form.text('first_name'),
+      lastName: form.text('last_name'),
+    });
+    form.done();
+    const { catalog, signingKey } = this.context;
+    const { user, account, token } = await catalog
+      .transaction((tx) => acceptInvitation(tx, { ...given, code }, signingKey))
+      .catch((error: unknown) => {
+        // A wrong code counts as a failing login does (threat A9).
+        if (error instanceof AppError && error.fields?.['code'])
+          this.authenticator.countFailure(request);
+        throw error;
+      });
+    const secret = token?.secret ?? null;
+    return createdUser.view(user, { account, origin: request.origin, token: secret });
+  }
+
+  /** Notes what the account does not have, or the caller does not administer. */
+  async #check(
+    caller: Caller,
+    form: Form,
+    { email, groupIds, vaultPermissions }: NewInvitation,
+  ): Promise<void> {
+    const { catalog } = this.context;
+    const known = email ? await catalog.users.byEmail(email) : undefined;
+    if (known && (known.isActive || known.accountId !== caller.account.id))
+      form.fail('email', `A user with the email ${email} exists already.`);
+    for (const id of groupIds ?? []) {
+      const found = await catalog.groups.get(id);
+      if (found?.accountId !== caller.account.id)
+        form.fail('group_ids', `The account has no group ${id}.`);
+    }
+    for (const { vaultId } of vaultPermissions ?? []) {
+      try {
+        await requireResource(catalog, caller, 'vault', vaultId, 'admin');
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== 'not-found') throw error;
+        form.fail('vault_permissions', `There is no vault ${vaultId}.`);
+      }
+    }
+  }
+}
+
+function readHours(form: Form): number {
+  const hours = form.integer('expires_in_hours') ?? invitationHours.default;
+  if (hours >= 1 && hours <= invitationHours.most) return hours;
+  throw invalid(
+    'expires_in_hours',
+    `An invitation is open for 1 to ${invitationHours.most} hours, not ${hours}.`,
+  );
+}
+
+async function view(
+  context: AppContext,
+  request: ApiRequest,
+  row: InvitationRow,
+  code: string | null = null,
+): Promise<object> {
+  const user = await presenterFor(context, request).user(row.userId);
+  return invitation.view(row, { user, origin: request.origin, code });
+}

@@ -1,0 +1,122 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Form, readId } from '../../http/form.js';
+import { anyOf, ids, omitUndefined } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { taskStatuses } from '../tasks/job.js';
+import { JobPresenter } from '../tasks/job-presenter.js';
+import { objectCopyOperations } from './object-copy.js';
+
+/**
+ * Copies of files, folders and vaults (contract 6.9).
+ *
+ * Choice: a copy is what its source was when the task began, with descriptions, metadata and tags; all of it becomes visible at once. Copying a folder
+ * copies the folder itself; copying a vault copies what its root holds.
+ */
+@Controller()
+export class ObjectCopiesController {
+  constructor(private readonly context: AppContext) {}
+
+  @CreateOperation(objectCopyOperations.create, async (context, caller, id, request) =>
+    new JobPresenter(context, request).ofCopy(
+      await requireResource(context.catalog, caller, 'copy', id, 'read'),
+    ),
+  )
+  @Access('write')
+  async create(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const form = new Form(body);
+    const sourceVault = await this.#vault(form, caller, 'source_vault_id', 'read');
+    const targetVault = await this.#vault(form, caller, 'target_vault_id', 'write');
+    const source = await this.#object(form, 'source_object_id', sourceVault, ['file', 'folder']);
+    const target = await this.#object(form, 'target_object_id', targetVault, ['folder']);
+    form.done();
+    const { row } = await this.context.catalog.objectCopies.create({
+      userId: caller.user.id,
+      accountId: caller.account.id,
+      sourceVaultId: sourceVault!.id,
+      targetVaultId: targetVault!.id,
+      sourceObjectId: source?.id ?? null,
+      targetObjectId: target?.id ?? null,
+    });
+    this.context.scheduler.wake();
+    return new JobPresenter(this.context, request).ofCopy(row);
+  }
+
+  @Operation(objectCopyOperations.list)
+  @Access('read')
+  list(
+    @Query() query: QueryParams,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const presenter = new JobPresenter(this.context, request);
+    const filter = {
+      userId: caller.user.id,
+      ...omitUndefined({ ids: ids(query, 'id'), statuses: anyOf(query, 'status', taskStatuses) }),
+    };
+    return answerList<ObjectCopyRow>(request, query, {
+      rows: (page) => this.context.catalog.objectCopies.list(filter, page),
+      views: (rows) => presenter.each(rows, (row) => presenter.ofCopy(row)),
+    });
+  }
+
+  @Operation(objectCopyOperations.get)
+  @Access('read', 'copy')
+  get(@Resource() row: ObjectCopyRow, @Req() request: ApiRequest): Promise<object> {
+    return new JobPresenter(this.context, request).ofCopy(row);
+  }
+
+  /** The vault that a key names. A missing vault and one that the caller cannot see have the same message. */
+  async #vault(
+    form: Form,
+    caller: Caller,
+    key: string,
+    level: Permission,
+  ): Promise<VaultRow | undefined> {
+    const given = form.raw(key);
+    if (given === undefined || given === null) return form.fail(key, 'This field is required.');
+    const unknown = (): undefined => form.fail(key, `Invalid vault ${shown(given)}.`);
+    const id = readId(given);
+    if (id === undefined) return unknown();
+    const { catalog } = this.context;
+    return requireResource(catalog, caller, 'vault', id, level).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code === 'not-found') return unknown();
+      throw error;
+    });
+  }
+
+  /** The object in the vault that a key names; undefined for null. */
+  async #object(
+    form: Form,
+    key: string,
+    vault: VaultRow | undefined,
+    types: readonly string[],
+  ): Promise<ObjectRow | undefined> {
+    const given = form.raw(key);
+    if (given === undefined || given === null || given === '') return undefined;
+    const id = readId(given);
+    const row = id === undefined ? undefined : await this.context.catalog.objects.get(id);
+    if (vault === undefined) return undefined;
+    if (row?.vaultId !== vault.id)
+      return form.fail(key, `Invalid object ${shown(given)}: it is not in the vault ${vault.id}.`);
+    if (types.includes(row.objectType)) return row;
+    const article = types.map((type) => `a ${type}`).join(' or ');
+    return form.fail(key, `${row.path} is a ${row.objectType}: it must be ${article}.`);
+  }
+}
+
+function shown(given: unknown): string {
+  return JSON.stringify(String(given).slice(0, 50));
+}

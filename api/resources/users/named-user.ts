@@ -1,0 +1,27 @@
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { Form } from '../../http/form.js';
+
+/**
+ * The active user of an account whom `user_id` or `email` of a request names; undefined where it gives neither. One who is not there is a
+ * mistake in the form.
+ */
+export async function namedUser(
+  tables: Tables,
+  form: Form,
+  accountId: number,
+): Promise<UserRow | undefined> {
+  const id = form.id('user_id', 'Must be the id of a user.');
+  const email = form.text('email');
+  const key = id === undefined ? 'email' : 'user_id';
+  const given = id ?? email;
+  if (given === undefined || given === '') return undefined;
+  const user =
+    id === undefined ? await tables.users.byEmail(String(email)) : await tables.users.get(id);
+  if (user?.accountId === accountId && user.isActive) return user;
+  const shown = JSON.stringify(given).slice(0, 100);
+  return form.fail(
+    key,
+    `The account has no active user ${shown}; its administrators invite users with POST /v1/invitations.`,
+  );
+}

@@ -1,0 +1,141 @@
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import { shareVault } from '../../../engine/catalog/share-vault.js';
+import type {
+  PermissionHolder,
+  VaultPermissionRow,
+} from '../../../engine/catalog/vault-permissions.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Form, readId } from '../../http/form.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations, paging } from '../../http/operation-row.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { namedUser } from '../users/named-user.js';
+import { permissionGrant, vaultPermission } from './vault-permission.js';
+import { permissionNames } from './vault.js';
+
+/**
+ * The operations on permissions of a vault.
+ * Choice: the interface has none, so a vault has the list `permissions`, of which PUT sets one by its user or group and DELETE revokes one by
+ * its id. Only who administers the vault sees the list.
+ */
+export const permissionOperations = declareOperations('vaultPermissions', 'Vaults', {
+  list: {
+    method: 'GET',
+    paths: ['/v2/vaults/:id/permissions'],
+    summary: 'Lists the permissions that users and groups were given on a vault.',
+    query: paging,
+    answer: { listOf: vaultPermission.schema },
+  },
+  grant: {
+    method: 'PUT',
+    paths: ['/v2/vaults/:id/permissions'],
+    summary: 'Gives a user or a group a permission on a vault, or changes the one they have.',
+    body: permissionGrant,
+    answer: vaultPermission.schema,
+  },
+  revoke: {
+    method: 'DELETE',
+    paths: ['/v2/vaults/:id/permissions/:permission_id'],
+    summary: 'Revokes a permission on a vault.',
+    answer: vaultPermission.schema,
+  },
+});
+
+/** Permissions of vaults; who may change them is decided as for the vault itself. */
+@Controller()
+export class PermissionsController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(permissionOperations.list)
+  @Access('read', 'vault', 'admin')
+  list(
+    @Resource() { id }: VaultRow,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const { catalog } = this.context;
+    return answerList<VaultPermissionRow>(request, query, {
+      rows: (page) => catalog.vaultPermissions.list({ vaultId: id }, page),
+      views: (rows) => Promise.all(rows.map((row) => view(catalog, row))),
+    });
+  }
+
+  @Operation(permissionOperations.grant)
+  @Access('write', 'vault', 'admin')
+  grant(
+    @Resource() vault: VaultRow,
+    @Body() body: unknown,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
+    const form = new Form(body);
+    const permission = form.choice('permission', permissionNames);
+    if (form.raw('permission') === undefined) form.fail('permission', 'This field is required.');
+    return this.context.catalog.transaction(async (tx) => {
+      const holder = await readHolder(tx, form, vault);
+      form.done();
+      const row = await shareVault(tx, user, vault, holder!, permission!);
+      return view(tx, row!);
+    });
+  }
+
+  @Operation(permissionOperations.revoke)
+  @Access('write', 'vault', 'admin')
+  revoke(
+    @Resource() vault: VaultRow,
+    @Param('permission_id') id: string,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
+    return this.context.catalog.transaction(async (tx) => {
+      const row = await tx.vaultPermissions.get(readId(id) ?? 0);
+      if (row?.vaultId !== vault.id) throw notFound();
+      const shown = await view(tx, row);
+      const { userId, groupId } = row;
+      await shareVault(tx, user, vault, userId === null ? { groupId: groupId! } : { userId }, null);
+      return shown;
+    });
+  }
+}
+
+/** The user or the group that the request names, which must be of the vault's account. */
+async function readHolder(
+  tx: Tables,
+  form: Form,
+  vault: VaultRow,
+): Promise<PermissionHolder | undefined> {
+  const keys = ['user_id', 'email', 'group_id'] as const;
+  const given = keys.filter((key) => (form.raw(key) ?? '') !== '');
+  if (given.length !== 1) {
+    throw new AppError('invalid', 'the request is not valid', {
+      [given[1] ?? 'user_id']: ['Give one of user_id, email and group_id.'],
+    });
+  }
+  if (given[0] === 'group_id') {
+    const groupId = form.id('group_id', 'Must be the id of a group.');
+    if (groupId === undefined) return undefined;
+    const group = await tx.groups.get(groupId);
+    if (group?.accountId === vault.accountId) return { groupId };
+    return form.fail('group_id', `The account has no group ${groupId}.`);
+  }
+  const user = await namedUser(tx, form, vault.accountId);
+  if (user === undefined) return undefined;
+  if (user.id === vault.userId) {
+    return form.fail(
+      given[0] ?? 'user_id',
+      `${user.email} owns the vault and needs no permission.`,
+    );
+  }
+  return { userId: user.id };
+}
+
+async function view(tables: Tables, row: VaultPermissionRow): Promise<object> {
+  const { userId, groupId } = row;
+  return vaultPermission.view(row, {
+    user: userId === null ? undefined : await tables.users.get(userId),
+    group: groupId === null ? undefined : await tables.groups.get(groupId),
+  });
+}

@@ -1,0 +1,58 @@
+import type { GroupRow } from '../../../engine/catalog/groups.js';
+import { permissionOfLevel } from '../../../engine/catalog/permission.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { VaultPermissionRow } from '../../../engine/catalog/vault-permissions.js';
+import { constant, declareResource } from '../../http/resource.js';
+import { bodySchema, id, nullable, oneOf, reference, text } from '../../http/schema.js';
+import { createdAndUpdated } from '../common-fields.js';
+import { groupSummary } from '../groups/group.js';
+import { userSummary } from '../users/user.js';
+import { permissionNames } from './vault.js';
+
+/** What a permission shows besides its row: the user or the group that has it. */
+interface PermissionContext {
+  readonly user: UserRow | undefined;
+  readonly group: GroupRow | undefined;
+}
+
+/** A permission on a vault. */
+export const vaultPermission = declareResource<VaultPermissionRow, PermissionContext>({
+  name: 'VaultPermission',
+  description: 'A permission that a user or a group was given on a vault.',
+  fields: {
+    class_name: constant('VaultPermission'),
+    id: { type: id, example: 5 },
+    vault_id: { type: id, example: 12 },
+    permission: {
+      type: oneOf(...permissionNames),
+      description: 'A higher one includes the lower ones.',
+      example: 'read',
+      show: ({ level }) => permissionOfLevel(level),
+    },
+    user_id: { type: nullable(id), description: 'null for a group.', example: 4 },
+    user: {
+      type: nullable(reference('UserSummary')),
+      example: userSummary.schema.example,
+      show: (_, { user }) => (user ? userSummary.view(user, {}) : null),
+    },
+    group_id: { type: nullable(id), description: 'null for a user.', example: null },
+    group: {
+      type: nullable(reference('GroupSummary')),
+      example: null,
+      show: (_, { group }) => (group ? groupSummary.view(group, {}) : null),
+    },
+    ...createdAndUpdated,
+  },
+});
+
+/** The body of a request that grants or changes a permission. */
+export const permissionGrant = bodySchema(
+  'VaultPermissionGrant',
+  'A user, by id or address, or a group, and the permission that they get.',
+  {
+    permission: { type: oneOf(...permissionNames), required: true, example: 'read' },
+    user_id: { type: id, description: 'A user of the account.' },
+    email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
+    group_id: { type: id, description: 'A group of the account.' },
+  },
+);

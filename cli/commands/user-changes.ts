@@ -1,0 +1,80 @@
+import { AppError } from '../../engine/core/errors.js';
+import type { Client } from '../client.js';
+import { type Command, UsageError } from '../command.js';
+import { connect, serverOptions } from '../remote.js';
+import { readOptions } from './options.js';
+import { usersOf } from './user.js';
+
+const server = '[--url <url>] [--token <token>]';
+const roles = ['member', 'admin'];
+
+/** `strandlake user invite`: prints a link that makes one user. */
+export const userInvite: Command = {
+  name: 'user invite',
+  usage: `user invite [<email>] [--role admin|member] [--hours <number>] ${server}`,
+  help: 'prints a link by which one person joins your account, once; for administrators',
+  async run({ args, env, terminal }) {
+    const options = {
+      ...serverOptions,
+      role: { type: 'string', default: 'member' },
+      hours: { type: 'string' },
+    } as const;
+    const { values, positionals } = readOptions(args, options, { min: 0, max: 1 });
+    const role = roleOf(values.role);
+    const client = await connect(values, env);
+    const [email] = positionals;
+    const made = await client.post('/v1/invitations', {
+      role,
+      ...(email !== undefined && { email }),
+      ...(values.hours !== undefined && { expires_in_hours: values.hours }),
+    });
+    const expires = String(made['expires_at']);
+    terminal.note(
+      `Send this link to ${email ?? 'who is invited'}; it works once, until ${expires}:`,
+    );
+    terminal.out(String(made['link']));
+    return 0;
+  },
+};
+
+/** `strandlake user role`. */
+export const userRole: Command = {
+  name: 'user role',
+  usage: `user role <email> admin|member ${server}`,
+  help: 'changes the role of a user; for administrators',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
+    const [email = '', wanted = ''] = positionals;
+    const role = roleOf(wanted);
+    const client = await connect(values, env);
+    await client.patch(await userPath(client, email, true), { role });
+    terminal.note(`${email} is ${role}.`);
+    return 0;
+  },
+};
+
+/** `strandlake user restore`. */
+export const userRestore: Command = {
+  name: 'user restore',
+  usage: `user restore <email> ${server}`,
+  help: 'makes a removed user active again, with their tokens, permissions and groups; for administrators',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
+    const [email = ''] = positionals;
+    const client = await connect(values, env);
+    await client.patch(await userPath(client, email, false), { is_active: true });
+    terminal.note(`${email} is active again, with their tokens, permissions and groups.`);
+    return 0;
+  },
+};
+
+async function userPath(client: Client, email: string, isActive: boolean): Promise<string> {
+  const user = (await usersOf(client, email)).find((one) => one.isActive === isActive);
+  if (user !== undefined) return `/v1/users/${user.id}`;
+  throw new AppError('not-found', `there is no ${isActive ? '' : 'removed '}user ${email}`);
+}
+
+function roleOf(text: string): string {
+  if (roles.includes(text)) return text;
+  throw new UsageError(`the role must be one of ${roles.join(', ')}, not ${text}`);
+}

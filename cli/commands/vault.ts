@@ -1,0 +1,85 @@
+import { AppError } from '../../engine/core/errors.js';
+import type { Answer, Client } from '../client.js';
+import { type Command, UsageError } from '../command.js';
+import { connect, placeAt, rowsOf, serverOptions, show } from '../remote.js';
+import { groupNamed } from './group.js';
+import { readOptions } from './options.js';
+
+const names = ['read', 'write', 'admin'];
+
+/** `strandlake vault share`: gives a user or a group a permission on a vault. */
+export const vaultShare: Command = {
+  name: 'vault share',
+  usage: 'vault share <vault> <email|group> read|write|admin [--url <url>] [--token <token>]',
+  help: 'gives a user or a group a permission on a vault, or changes the one they have',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 3, max: 3 });
+    const [vault = '', holder = '', permission = ''] = positionals;
+    if (!names.includes(permission)) {
+      throw new UsageError(`the permission must be one of ${names.join(', ')}, not ${permission}`);
+    }
+    const client = await connect(values, env);
+    const path = await permissionsPath(client, vault);
+    const key = isAddress(holder)
+      ? { email: holder }
+      : { group_id: (await groupNamed(client, holder))['id'] };
+    show(terminal, rowOf(await client.put(path, { ...key, permission })));
+    return 0;
+  },
+};
+
+/** `strandlake vault unshare`: revokes the permission of a user or a group. */
+export const vaultUnshare: Command = {
+  name: 'vault unshare',
+  usage: 'vault unshare <vault> <email|group> [--url <url>] [--token <token>]',
+  help: 'revokes the permission of a user or a group on a vault; it counts from the next request on',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
+    const [vault = '', holder = ''] = positionals;
+    const client = await connect(values, env);
+    const path = await permissionsPath(client, vault);
+    const wanted = holder.toLowerCase();
+    const granted = (await rowsOf(client, path)).find(
+      (row) => rowOf(row).holder.toLowerCase() === wanted,
+    );
+    if (granted === undefined) {
+      throw new AppError('not-found', `${holder} has no permission on ${vault}`);
+    }
+    await client.delete(`${path}/${String(granted['id'])}`);
+    terminal.note(`${holder} has no permission on ${vault} any more.`);
+    return 0;
+  },
+};
+
+/** `strandlake vault permissions`: who was given what on a vault. */
+export const vaultPermissions: Command = {
+  name: 'vault permissions',
+  usage: 'vault permissions <vault> [--url <url>] [--token <token>]',
+  help: 'lists the permissions that users and groups were given on a vault',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
+    const client = await connect(values, env);
+    const path = await permissionsPath(client, positionals[0] ?? '');
+    for (const row of await rowsOf(client, path)) show(terminal, rowOf(row));
+    return 0;
+  },
+};
+
+async function permissionsPath(client: Client, vault: string): Promise<string> {
+  return `/v2/vaults/${(await placeAt(client, vault)).vaultId}/permissions`;
+}
+
+/** A user is named by the address, a group by its name. */
+function isAddress(holder: string): boolean {
+  return holder.includes('@');
+}
+
+function rowOf(row: Answer): { kind: string; holder: string; permission: string } {
+  const user = row['user'] as Answer | null;
+  const group = row['group'] as Answer | null;
+  return {
+    kind: user === null ? 'group' : 'user',
+    holder: String(user?.['email'] ?? group?.['name']),
+    permission: String(row['permission']),
+  };
+}

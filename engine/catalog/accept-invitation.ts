@@ -1,0 +1,84 @@
+import { invalid } from '../core/errors.js';
+import { permissionOn, principalOf } from './access.js';
+import { audit, type AuditSubject } from './audit-log.js';
+import type { Tables } from './catalog.js';
+import { createUser, type CreatedUser } from './create-user.js';
+import { statusOf, type InvitationRow } from './invitations.js';
+import { fold } from './names.js';
+import { shareVault } from './share-vault.js';
+
+/** What somebody who accepts an invitation sends. */
+export interface Acceptance {
+  readonly code: string;
+  /** Needed where the invitation is to no particular address. */
+  readonly email?: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+}
+
+/** An invitation as the subject of an entry of the audit log. */
+export function invitationSubject({ id, email, accountId }: InvitationRow): AuditSubject {
+  return { type: 'invitation', id, name: email ?? 'a link', accountId };
+}
+
+/**
+ * Creates the user of an invitation, with its role, groups and permissions and a token. Must run inside `catalog.transaction`; a second
+ * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired.
+ * Choice: an invitation is worth what the administrator who made it may do now: it is void when they are none any more, and a vault or a
+ * group that is gone, or that they do not administer any more, is left out.
+ */
+export async function acceptInvitation(
+  tx: Tables,
+  { code, email, ...names }: Acceptance,
+  key: Uint8Array,
+): Promise<CreatedUser> {
+  const invitation = await tx.invitations.byCode(code, key);
+  const inviter = invitation && (await principalOf(tx, invitation.userId));
+  if (!invitation || !inviter || inviter.user.role === 'member' || statusOf(invitation) !== 'open')
+    throw invalid(
+      'code',
+      'There is no such invitation, or it was used, revoked or has expired; ask for another one.',
+    );
+  const created = await createUser(
+    tx,
+    {
+      ...names,
+      email: addressOf(invitation, email),
+      domain: inviter.account.domain,
+      role: invitation.role,
+      token: { name: 'invitation' },
+      actor: inviter.user,
+    },
+    key,
+  );
+  const { user } = created;
+  for (const id of invitation.groupIds) {
+    const group = await tx.groups.get(id);
+    if (group === undefined || !(await tx.groups.addMember(id, user.id))) continue;
+    const subject = { type: 'group', id, name: group.name, accountId: group.accountId } as const;
+    const details = { user_id: user.id, email: user.email };
+    await audit(tx, { actor: inviter.user, action: 'group.add_member', subject, details });
+  }
+  for (const { vaultId, permission } of invitation.vaultPermissions) {
+    const vault = await tx.vaults.get(vaultId);
+    if (vault === undefined || (await permissionOn(tx, inviter, vaultId)) !== 'admin') continue;
+    await shareVault(tx, inviter.user, vault, { userId: user.id }, permission);
+  }
+  await tx.invitations.accept(invitation.id, user.id);
+  await audit(tx, {
+    actor: user,
+    action: 'invitation.accept',
+    subject: invitationSubject(invitation),
+    details: { user_id: user.id, email: user.email },
+  });
+  return created;
+}
+
+function addressOf({ email }: InvitationRow, given: string | undefined): string {
+  if (email === null) {
+    if (given !== undefined) return given;
+    throw invalid('email', 'This invitation is to no particular address: give yours.');
+  }
+  if (given === undefined || fold(given) === fold(email)) return email;
+  throw invalid('email', `This invitation is for another address than ${given.slice(0, 100)}.`);
+}

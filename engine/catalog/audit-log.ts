@@ -1,0 +1,148 @@
+import type { JsonObject } from '../core/types.js';
+import type { Database } from './database.js';
+import { nextSmallId } from './ids.js';
+import { listPage, type Listed, type Page } from './list-page.js';
+import { all, isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis } from './table.js';
+import type { UserRow } from './users.js';
+
+/** The changes that the audit log records. */
+export const auditActions = [
+  'permission.grant',
+  'permission.change',
+  'permission.revoke',
+  'vault.publish',
+  'vault.unpublish',
+  'vault.delete',
+  'group.create',
+  'group.update',
+  'group.delete',
+  'group.add_member',
+  'group.remove_member',
+  'user.create',
+  'user.update',
+  'user.deactivate',
+  'user.reactivate',
+  'invitation.create',
+  'invitation.revoke',
+  'invitation.accept',
+] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+/** What a change was made to. Its name is kept, because it may be deleted later. */
+export interface AuditSubject {
+  readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token';
+  readonly id: number;
+  readonly name: string;
+  readonly accountId: number;
+}
+
+/** A change to record. */
+export interface AuditEntry {
+  /** The user who makes the change; null: whoever runs a command on the data folder. */
+  readonly actor: Pick<UserRow, 'id'> | null;
+  readonly action: AuditAction;
+  readonly subject: AuditSubject;
+  /** What was changed, as JSON with the keys of the interface; never a secret. */
+  readonly details?: JsonObject;
+}
+
+export interface AuditRow {
+  readonly id: number;
+  readonly accountId: number;
+  readonly actorId: number | null;
+  readonly action: AuditAction;
+  readonly subjectType: AuditSubject['type'];
+  readonly subjectId: number;
+  readonly subjectName: string;
+  readonly details: JsonObject;
+  readonly createdAt: Millis;
+}
+
+export interface AuditFilter {
+  readonly accountId: number;
+  readonly actions?: readonly AuditAction[];
+  /** Who made the change. */
+  readonly actorIds?: readonly number[];
+  readonly subjectType?: string;
+  readonly subjectId?: number;
+  /** Changes at this time or later. */
+  readonly since?: Millis;
+  /** Changes before this time. */
+  readonly until?: Millis;
+  /** Entries with smaller ids. */
+  readonly beforeId?: number;
+}
+
+/** The audit log. Entries are only added. */
+export interface AuditLogTable {
+  /** Newest first. */
+  list(filter: AuditFilter, page: Page): Promise<Listed<AuditRow>>;
+  add(entry: Omit<AuditRow, 'id' | 'createdAt'>): Promise<void>;
+}
+
+const entries = table<AuditRow>(
+  'auditLog',
+  {
+    id: 'plain',
+    accountId: 'plain',
+    actorId: 'plain',
+    action: 'plain',
+    subjectType: 'plain',
+    subjectId: 'plain',
+    subjectName: 'plain',
+    details: 'json',
+    createdAt: 'plain',
+  },
+  {},
+);
+
+/** Statements over the audit log. */
+export function auditLogTable(db: Database): AuditLogTable {
+  return {
+    list: (filter, page) =>
+      listPage(
+        db,
+        entries,
+        {
+          from: sql`audit_log`,
+          where: all(conditions(filter)),
+          orderBy: sql`audit_log.id DESC`,
+        },
+        page,
+      ),
+    add: async (entry) => {
+      const id = await nextSmallId(db, 'audit entry');
+      await db.run(entries.insert({ ...entry, id, createdAt: Date.now() }));
+    },
+  };
+}
+
+/** Records a change in the audit log, in the transaction that makes it. */
+export async function audit(
+  tx: { readonly auditLog: AuditLogTable },
+  { actor, action, subject, details = {} }: AuditEntry,
+): Promise<void> {
+  await tx.auditLog.add({
+    accountId: subject.accountId,
+    actorId: actor?.id ?? null,
+    action,
+    subjectType: subject.type,
+    subjectId: subject.id,
+    subjectName: subject.name,
+    details,
+  });
+}
+
+function conditions(filter: AuditFilter): Sql[] {
+  const { actions, actorIds, subjectType, subjectId, since, until, beforeId } = filter;
+  const clauses = [sql`audit_log.account_id = ${filter.accountId}`];
+  if (actions) clauses.push(isOneOf(sql`audit_log.action`, actions));
+  if (actorIds) clauses.push(isOneOf(sql`audit_log.actor_id`, actorIds));
+  if (subjectType !== undefined) clauses.push(sql`audit_log.subject_type = ${subjectType}`);
+  if (subjectId !== undefined) clauses.push(sql`audit_log.subject_id = ${subjectId}`);
+  if (since !== undefined) clauses.push(sql`audit_log.created_at >= ${since}`);
+  if (until !== undefined) clauses.push(sql`audit_log.created_at < ${until}`);
+  if (beforeId !== undefined) clauses.push(sql`audit_log.id < ${beforeId}`);
+  return clauses;
+}

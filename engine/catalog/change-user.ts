@@ -1,0 +1,80 @@
+import { AppError, invalid, notFound } from '../core/errors.js';
+import { audit, type AuditSubject } from './audit-log.js';
+import type { Tables } from './catalog.js';
+import type { UserRow } from './users.js';
+
+/** What administrators change about a user. */
+export type UserPatch = Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>;
+
+/** A user as the subject of an entry of the audit log. */
+export function userSubject({ id, email, accountId }: UserRow): AuditSubject {
+  return { type: 'user', id, name: email, accountId };
+}
+
+/**
+ * Changes the names or the role of a user, deactivates or reactivates them. Must run inside `catalog.transaction`. Throws `not-found` if the
+ * user is missing, `conflict` if the owner of an account or the actor would be deactivated, and `invalid` for a role that cannot be given.
+ */
+export async function changeUser(
+  tx: Tables,
+  actor: Pick<UserRow, 'id'> | null,
+  id: number,
+  patch: UserPatch,
+): Promise<UserRow> {
+  const user = await tx.users.get(id);
+  if (user === undefined) throw notFound();
+  const { isActive = user.isActive, ...others } = patch;
+  checkRole(user, patch.role);
+  // Choice: an account always has its owner.
+  if (!isActive && user.role === 'primary_owner') {
+    throw new AppError(
+      'conflict',
+      `${user.email} is the owner of the account and cannot be removed; their tokens can be revoked.`,
+    );
+  }
+  // Choice: administrators cannot remove themselves by mistake; another one can.
+  if (!isActive && user.isActive && actor?.id === id) {
+    throw new AppError('conflict', 'You cannot remove yourself; another administrator can.');
+  }
+  const changed = (await tx.users.update(id, patch)) ?? user;
+  const subject = userSubject(user);
+  if (isActive !== user.isActive) {
+    await audit(tx, { actor, action: isActive ? 'user.reactivate' : 'user.deactivate', subject });
+  }
+  const keys = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
+  const differing = (Object.keys(keys) as (keyof typeof keys)[]).filter(
+    (key) => others[key] !== undefined && others[key] !== user[key],
+  );
+  if (differing.length > 0) {
+    const details = Object.fromEntries(
+      differing.map((key) => [keys[key], { before: user[key], after: changed[key] }]),
+    );
+    await audit(tx, { actor, action: 'user.update', subject, details });
+  }
+  return changed;
+}
+
+/**
+ * Removes a user: from now on their tokens are refused and their jobs fail; what they made stays. Must run inside
+ * `catalog.transaction`. Throws `not-found` if the user is missing or removed, and `conflict` for the owner of an account.
+ * Choice: a removed user stays in lists with `is_active` false, because what they made names them.
+ */
+export async function removeUser(
+  tx: Tables,
+  actor: Pick<UserRow, 'id'> | null,
+  id: number,
+): Promise<UserRow> {
+  const user = await tx.users.get(id);
+  if (user?.isActive !== true) throw notFound();
+  return changeUser(tx, actor, id, { isActive: false });
+}
+
+function checkRole(user: UserRow, role: UserRow['role'] | undefined): void {
+  if (role === undefined || role === user.role) return;
+  if (user.role === 'primary_owner') {
+    throw invalid('role', `${user.email} is the owner of the account, whose role cannot change.`);
+  }
+  if (role === 'primary_owner') {
+    throw invalid('role', 'An account has one owner, its first user; use admin or member.');
+  }
+}

@@ -1,0 +1,194 @@
+import { invalid } from '../core/errors.js';
+import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
+import { nextSmallId } from './ids.js';
+import { listPage, type Listed, type Page } from './list-page.js';
+import { checkName, fold } from './names.js';
+import { mayAccess, permissionOfLevel, type Permission, type Viewer } from './permission.js';
+import { all, contains, isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis } from './table.js';
+
+/** A group of users of one account. */
+export interface GroupRow {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+export type NewGroup = Pick<GroupRow, 'accountId' | 'name'> & Partial<Pick<GroupRow, 'description'>>; // prettier-ignore
+export type GroupPatch = Partial<Pick<GroupRow, 'name' | 'description'>>;
+
+export interface GroupFilter {
+  readonly accountId: number;
+  readonly ids?: readonly number[];
+  /** The whole name, in any case. */
+  readonly name?: string;
+  /** Contained in the name. */
+  readonly query?: string;
+  /** Groups that have this member. */
+  readonly userId?: number;
+}
+
+/** Numbers of members, and of vaults that the viewer may read; whether the viewer is a member. */
+export interface GroupCounts {
+  readonly members: number;
+  readonly vaults: number;
+  readonly isMember: boolean;
+}
+
+/** Groups. Names are unique in an account, ignoring case. */
+export interface GroupTable {
+  get(id: number): Promise<GroupRow | undefined>;
+  byName(accountId: number, name: string): Promise<GroupRow | undefined>;
+  /** Ordered by name. */
+  list(filter: GroupFilter, page: Page): Promise<Listed<GroupRow>>;
+  create(group: NewGroup): Promise<GroupRow>;
+  update(id: number, patch: GroupPatch): Promise<GroupRow | undefined>;
+  /** Deletes the group with its memberships and permissions. */
+  delete(id: number): Promise<void>;
+  /** Returns false if the user is a member already. */
+  addMember(id: number, userId: number): Promise<boolean>;
+  /** Returns false if the user is not a member. */
+  removeMember(id: number, userId: number): Promise<boolean>;
+  counts(ids: readonly number[], viewer: Viewer): Promise<ReadonlyMap<number, GroupCounts>>;
+  /** The vaults on which a group has a permission, by id. */
+  vaults(id: number): Promise<ReadonlyMap<number, Permission>>;
+}
+
+const groups = table<GroupRow, { nameKey: string }>(
+  'userGroups',
+  {
+    id: 'plain',
+    accountId: 'plain',
+    name: 'plain',
+    description: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  { nameKey: 'plain' },
+);
+
+/** Statements over groups. */
+export function groupTable(db: Database): GroupTable {
+  const one = async (where: Sql): Promise<GroupRow | undefined> => {
+    const row = await db.get(sql`SELECT ${groups.columns} FROM user_groups WHERE ${where}`);
+    return row && groups.parse(row);
+  };
+  const get = (id: number): Promise<GroupRow | undefined> => one(sql`user_groups.id = ${id}`);
+  const byName = (accountId: number, name: string): Promise<GroupRow | undefined> =>
+    one(sql`user_groups.account_id = ${accountId} AND user_groups.name_key = ${fold(name)}`);
+  return {
+    get,
+    byName,
+    list: (filter, page) =>
+      listPage(
+        db,
+        groups,
+        {
+          from: sql`user_groups`,
+          where: all(conditions(filter)),
+          orderBy: sql`user_groups.name_key, user_groups.id`,
+        },
+        page,
+      ),
+    create: (group) =>
+      db.atomic(async (tx) => {
+        await requireFreeName(tx, group.accountId, group.name, null);
+        const now = Date.now();
+        const row = {
+          id: await nextSmallId(tx, 'group'),
+          accountId: group.accountId,
+          name: group.name,
+          description: group.description ?? null,
+          createdAt: now,
+          updatedAt: now,
+        };
+        await tx.run(groups.insert({ ...row, nameKey: fold(row.name) }));
+        await recordCreated(tx, row.id);
+        return row;
+      }),
+    update: (id, patch) =>
+      db.atomic(async (tx) => {
+        const before = await groupTable(tx).get(id);
+        if (before === undefined) return undefined;
+        const { name } = patch;
+        if (name !== undefined) await requireFreeName(tx, before.accountId, name, id);
+        const nameKey = name === undefined ? {} : { nameKey: fold(name) };
+        await tx.run(groups.update(id, { ...patch, ...nameKey, updatedAt: Date.now() })!);
+        return groupTable(tx).get(id);
+      }),
+    delete: async (id) => {
+      await db.run(sql`DELETE FROM user_groups WHERE id = ${id}`);
+    },
+    addMember: async (id, userId) => {
+      const added = await db.run(sql`INSERT INTO group_members (group_id, user_id)
+        VALUES (${id}, ${userId}) ON CONFLICT DO NOTHING`);
+      return added > 0;
+    },
+    removeMember: async (id, userId) => {
+      const removed = await db.run(
+        sql`DELETE FROM group_members WHERE group_id = ${id} AND user_id = ${userId}`,
+      );
+      return removed > 0;
+    },
+    counts: async (ids, viewer) => {
+      const rows = await db.all(sql`SELECT user_groups.id AS id,
+          (SELECT COUNT(*) FROM group_members WHERE group_id = user_groups.id) AS members,
+          (SELECT COUNT(*) FROM vault_permissions JOIN vaults ON vaults.id = vault_permissions.vault_id
+            WHERE vault_permissions.group_id = user_groups.id AND ${mayAccess(viewer)}) AS vaults,
+          EXISTS (SELECT 1 FROM group_members
+            WHERE group_id = user_groups.id AND user_id = ${viewer.userId}) AS is_member
+        FROM user_groups WHERE ${isOneOf(sql`user_groups.id`, ids)}`);
+      return new Map(
+        rows.map((row): [number, GroupCounts] => [
+          row['id'] as number,
+          {
+            members: row['members'] as number,
+            vaults: row['vaults'] as number,
+            isMember: row['is_member'] === 1,
+          },
+        ]),
+      );
+    },
+    vaults: async (id) => {
+      const rows = await db.all(
+        sql`SELECT vault_id, level FROM vault_permissions WHERE group_id = ${id} ORDER BY vault_id`,
+      );
+      return new Map(
+        rows.map((row): [number, Permission] => [
+          row['vault_id'] as number,
+          permissionOfLevel(row['level'] as number)!,
+        ]),
+      );
+    },
+  };
+}
+
+function conditions(filter: GroupFilter): Sql[] {
+  const clauses = [sql`user_groups.account_id = ${filter.accountId}`];
+  if (filter.ids) clauses.push(isOneOf(sql`user_groups.id`, filter.ids));
+  if (filter.name !== undefined) clauses.push(sql`user_groups.name_key = ${fold(filter.name)}`);
+  if (filter.query !== undefined)
+    clauses.push(contains(sql`user_groups.name_key`, fold(filter.query)));
+  if (filter.userId !== undefined) {
+    clauses.push(sql`EXISTS (SELECT 1 FROM group_members
+      WHERE group_members.group_id = user_groups.id AND group_members.user_id = ${filter.userId})`);
+  }
+  return clauses;
+}
+
+/** Throws if the name cannot be a group's, or another group of the account has it. */
+async function requireFreeName(
+  tx: Database,
+  accountId: number,
+  name: string,
+  ownId: number | null,
+): Promise<void> {
+  checkName('name', name);
+  const other = await groupTable(tx).byName(accountId, name);
+  if (other === undefined || other.id === ownId) return;
+  throw invalid('name', `A group named ${JSON.stringify(other.name)} exists already.`);
+}

@@ -1,0 +1,30 @@
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+
+/** What is copied: parents precede their children. */
+export interface CopyParams {
+  readonly objects: readonly CopiedObject[];
+  /** Number of datasets among the objects, which are not copied. */
+  readonly skipped: number;
+}
+
+/** An object that is copied, as it was when the task began. */
+export type CopiedObject = Pick<
+  ObjectRow,
+  | 'id'
+  | 'parentId'
+  | 'objectType'
+  | 'filename'
+  | 'path'
+  | 'description'
+  | 'metadata'
+  | 'tags'
+  | 'mimetype'
+  | 'size'
+  | 'md5'
+  | 'revision'
+  | 'availability'
+  | 'documentsCount'
+>;
+
+/** The files have their ids as names in the scratch folder. */
+export type CopyResult = CopyParams;

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { checkPermission } from '../../queue/permissions.js';
+import type { PublishContext, Published } from '../job.js';
+import type { CopiedObject, CopyParams, CopyResult } from './copy-types.js';
+
+const pageRows = 1000;
+/** All objects of a copy become visible in one transaction, which should not last longer than a few seconds. */
+const maxObjects = 100_000;
+
+/** Lists what is copied, after the permissions on both vaults have been checked. */
+export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): Promise<CopyParams> {
+  const copy = await checkedCopy(task, catalog);
+  const found: CopiedObject[] = [];
+  let skipped = 0;
+  const add = (row: ObjectRow): void => {
+    if (row.objectType === 'dataset') skipped++;
+    else found.push(copiedOf(row));
+    if (found.length > maxObjects)
+      throw new AppError('budget', `a copy takes at most ${maxObjects} files and folders: copy the folders one by one`); // prettier-ignore
+  };
+  const { sourceObjectId, sourceVaultId } = copy;
+  if (sourceObjectId !== null) {
+    const root = await catalog.objects.get(sourceObjectId);
+    if (root?.vaultId !== sourceVaultId) throw notFound();
+    add(root);
+    if (root.objectType === 'file') return { objects: found, skipped };
+  }
+  const filter = sourceObjectId === null ? { vaultIds: [sourceVaultId] } : { ancestorId: sourceObjectId }; // prettier-ignore
+  for (let offset = 0; ; offset += pageRows) {
+    const { rows } = await catalog.objects.list(
+      { viewer: null, ...filter },
+      { limit: pageRows, offset },
+    );
+    for (const row of rows) add(row);
+    if (rows.length < pageRows) break;
+  }
+  // A list is in the order of paths, in which a folder precedes what it holds.
+  return { objects: found, skipped };
+}
+
+function copiedOf(row: ObjectRow): CopiedObject {
+  const { id, parentId, objectType, filename, path, description, metadata, tags } = row;
+  const { mimetype, size, md5, revision, availability, documentsCount } = row;
+  return { id, parentId, objectType, filename, path, description, metadata, tags, mimetype, size, md5, revision, availability, documentsCount }; // prettier-ignore
+}
+
+/** Creates the copies of all objects, in one transaction. */
+export async function publishCopy(
+  task: TaskRow,
+  { objects, skipped }: CopyResult,
+  { catalog, data, attempt, now }: PublishContext,
+): Promise<Published> {
+  const copy = await checkedCopy(task, catalog);
+  const scratch = data.taskScratch(task.id, attempt);
+  const blobs: string[] = [];
+  const link = async (from: string, to: string): Promise<void> => {
+    blobs.push(to);
+    await linkFile(from, to);
+  };
+  const completed = catalog.transaction(async (tx) => {
+    const parents = new Map<number, number>();
+    for (const one of objects) {
+      const parent = one.parentId === null ? undefined : parents.get(one.parentId);
+      const made = await tx.objects.create({
+        vaultId: copy.targetVaultId,
+        parentId: parent ?? copy.targetObjectId,
+        objectType: one.objectType,
+        filename: one.filename,
+        userId: copy.userId,
+        description: one.description,
+        metadata: one.metadata,
+        tags: one.tags,
+        mimetype: one.mimetype,
+        size: one.size,
+        md5: one.md5,
+      });
+      parents.set(one.id, made.id);
+      if (one.objectType !== 'file' || one.revision === 0) continue;
+      await link(join(scratch, String(one.id)), data.object(made.id, 1));
+      const { availability, documentsCount } = one;
+      await tx.objects.update(made.id, { revision: 1, availability, documentsCount });
+    }
+    if (blobs.length > 0) await syncFolder(data.objects);
+    crashpoint('copy.linked');
+    const files = objects.filter(({ objectType }) => objectType === 'file').length;
+    const counts = { files, folders: objects.length - files, datasets_skipped: skipped };
+    const progress = { percent: 100, processed_records: files, total_records: files };
+    await tx.tasks.complete(task.id, { metadata: { progress, ...counts }, now: now() });
+  });
+  await completed.catch(async (error: unknown) => {
+    // The sweep at start removes what cannot be removed now.
+    for (const blob of blobs) await removeFile(blob).catch(() => undefined);
+    throw error;
+  });
+  return 'published';
+}
+
+/** The copy of a task. Throws if its user has lost the right to read the source or to write the target. */
+async function checkedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
+  const copy = await tables.objectCopies.get(task.resourceId);
+  if (copy === undefined) throw notFound();
+  await checkPermission(tables, task.userId, 'vault', copy.sourceVaultId, 'read');
+  await checkPermission(tables, task.userId, 'vault', copy.targetVaultId, 'write');
+  if (copy.targetObjectId === null) return copy;
+  const folder = await tables.objects.get(copy.targetObjectId);
+  if (folder?.objectType === 'folder' && folder.vaultId === copy.targetVaultId) return copy;
+  throw new AppError('conflict', 'the folder that gets the copy is gone');
+}

@@ -1,0 +1,216 @@
+import { readdirSync, statSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { grant, idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
+
+const { server, ann, vaultId, newDataset } = await startLab();
+
+let otherVault: number;
+let bob: Client;
+beforeAll(async () => {
+  otherVault = idOf(await ann.post('/v2/vaults', { name: 'Copies' }));
+  bob = await server.user('bob');
+});
+
+async function folder(
+  vault: number,
+  filename: string,
+  parent: number | null = null,
+): Promise<number> {
+  // prettier-ignore
+  const body = { vault_id: vault, object_type: 'folder', filename, parent_object_id: parent };
+  return idOf(await ann.post('/v2/objects', body));
+}
+
+async function file(
+  vault: number,
+  filename: string,
+  text: string | null,
+  parent: number | null = null,
+): Promise<number> {
+  // prettier-ignore
+  const made = await ann.post('/v2/objects', {
+    vault_id: vault,
+    object_type: 'file',
+    filename,
+    parent_object_id: parent,
+    description: `of ${filename}`,
+    tags: ['raw'],
+    metadata: { lane: 3 },
+  });
+  if (text !== null)
+    expect((await send('', 'PUT', String(made.json['upload_url']), text)).status).toBe(200);
+  return idOf(made);
+}
+
+async function copied(body: object, client = ann): Promise<Record<string, unknown>> {
+  const made = await client.post('/v2/object_copy_tasks', body);
+  expect([made.status, made.json['detail']]).toEqual([201, undefined]);
+  return (await waitFor(client, `/v2/object_copy_tasks/${idOf(made)}`)).json;
+}
+
+/** The paths below a vault's root, with the contents of files. */
+async function tree(vault: number): Promise<Record<string, string | null>> {
+  const found: Record<string, string | null> = {};
+  for (const one of listOf(await ann.get(`/v2/objects?vault_id=${vault}`)))
+    found[String(one['path'])] = one['object_type'] === 'file' ? await textOf(Number(one['id'])) : null; // prettier-ignore
+  return found;
+}
+
+async function textOf(id: number): Promise<string> {
+  const { status, json } = await ann.get(`/v2/objects/${id}/download`);
+  if (status !== 200) return `no content: ${status}`;
+  return (await send('', 'GET', String(json['download_url']))).text;
+}
+
+describe('a copy', () => {
+  test('of a folder has its files and folders, and shares their contents', async () => {
+    const root = await folder(vaultId, 'run 1');
+    const inner = await folder(vaultId, 'inner', root);
+    const one = await file(vaultId, 'a.csv', 'gene\nTP53\n', root);
+    await file(vaultId, 'b.txt', 'text', inner);
+    await file(vaultId, 'empty.txt', '', inner);
+    await file(vaultId, 'never uploaded.txt', null, inner);
+    const name = 'calls';
+    const made = await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: inner }); // prettier-ignore
+    expect(made.status).toBe(201);
+    const task = await copied({
+      source_vault_id: vaultId,
+      source_object_id: root,
+      target_vault_id: otherVault,
+    });
+    expect(task).toMatchObject({
+      class_name: 'ObjectCopyTask',
+      status: 'completed',
+      source_object_id: root,
+      target_object_id: null,
+      metadata: { progress: { percent: 100 }, files: 4, folders: 2, datasets_skipped: 1 },
+    });
+    expect(await tree(otherVault)).toEqual({
+      '/run 1': null,
+      '/run 1/a.csv': 'gene\nTP53\n',
+      '/run 1/inner': null,
+      '/run 1/inner/b.txt': 'text',
+      '/run 1/inner/empty.txt': '',
+      '/run 1/inner/never uploaded.txt': expect.stringMatching(/^no content/),
+    });
+    const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVault}&filename=a.csv`));
+    const original = (await ann.get(`/v2/objects/${one}`)).json;
+    for (const key of [
+      'description',
+      'tags',
+      'metadata',
+      'md5',
+      'size',
+      'mimetype',
+      'availability',
+    ])
+      expect([key, copy![key]]).toEqual([key, original[key]]);
+    const files = readdirSync(server.data.objects).filter((entry) => entry.startsWith(`${one}-`));
+    const links = files.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
+    expect(links).toEqual([2]);
+    const found = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
+    expect(found).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });
+    // The copy stays when the original goes.
+    await ann.delete(`/v2/objects/${root}`);
+    expect((await tree(otherVault))['/run 1/a.csv']).toBe('gene\nTP53\n');
+  });
+
+  test('of a file takes a free name', async () => {
+    const id = await file(vaultId, 'notes.txt', 'one');
+    const target = await folder(vaultId, 'target');
+    const body = { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId };
+    await copied(body);
+    await copied({ ...body, target_object_id: target });
+    await copied({ ...body, target_object_id: target });
+    const paths = Object.keys(await tree(vaultId)).filter((path) => path.includes('notes'));
+    expect(paths.toSorted()).toEqual(['/notes-1.txt', '/notes.txt', '/target/notes-1.txt', '/target/notes.txt']); // prettier-ignore
+  });
+
+  test('of a vault has what its root holds, also in a folder of that vault', async () => {
+    const vault = idOf(await ann.post('/v2/vaults', { name: 'Whole' }));
+    await file(vault, 'a.txt', 'a', await folder(vault, 'deep'));
+    const into = await folder(vault, 'backup');
+    const task = await copied({
+      source_vault_id: vault,
+      source_object_id: null,
+      target_vault_id: vault,
+      target_object_id: into,
+    });
+    expect(task['status']).toBe('completed');
+    expect(Object.keys(await tree(vault)).toSorted()).toEqual([
+      '/backup',
+      '/backup/backup',
+      '/backup/deep',
+      '/backup/deep/a.txt',
+      '/deep',
+      '/deep/a.txt',
+    ]);
+    const whole = await copied({ source_vault_id: vault, target_vault_id: otherVault });
+    // A task between vaults as a whole names no object, and is in the list of tasks all the same.
+    const tasks = listOf(await ann.get('/v2/tasks?limit=1000'));
+    expect(tasks.map(({ id }) => id)).toContain(whole['task_id']);
+  });
+
+  test('belongs to the user who asked for it', async () => {
+    const id = await file(vaultId, 'private.txt', 'x');
+    const task = await copied({ source_vault_id: vaultId, source_object_id: id, target_vault_id: otherVault }); // prettier-ignore
+    await grant(server, vaultId, bob, 'admin');
+    expect(listOf(await ann.get('/v2/object_copy_tasks'))[0]).toMatchObject({ id: task['id'] });
+    expect(listOf(await bob.get('/v2/object_copy_tasks'))).toEqual([]);
+    expect((await bob.get(`/v2/object_copy_tasks/${String(task['id'])}`)).status).toBe(404);
+    expect((await bob.get(`/v2/tasks/${String(task['task_id'])}`)).status).toBe(404);
+    const ids = listOf(await bob.get('/v2/tasks?limit=1000')).map((one) => one['id']);
+    expect(ids).not.toContain(task['task_id']);
+    expect(listOf(await ann.get('/v2/object_copy_tasks?status=failed'))).toEqual([]);
+  });
+});
+
+describe('A5: the rights on both vaults are checked', () => {
+  const levels = ['none', 'read', 'write'] as const;
+  test.each(levels.flatMap((from) => levels.map((to) => [from, to] as const)))(
+    '%s on the source, %s on the target',
+    async (from, to) => {
+      const eve = await server.user(`eve-${from}-${to}`);
+      const [source, target] = await Promise.all(
+        ['s', 't'].map(async (name) => idOf(await ann.post('/v2/vaults', { name: `${name}-${from}-${to}` }))), // prettier-ignore
+      );
+      await file(source!, 'a.txt', 'a');
+      if (from !== 'none') await grant(server, source!, eve, from);
+      if (to !== 'none') await grant(server, target!, eve, to);
+      const body = { source_vault_id: source, target_vault_id: target };
+      const answer: Answer = await eve.post('/v2/object_copy_tasks', body);
+      if (from === 'none' || to === 'none') {
+        const missing = { source_vault_id: 987_654, target_vault_id: 987_654 };
+        const other = await eve.post('/v2/object_copy_tasks', missing);
+        const keys = [...(from === 'none' ? ['source_vault_id'] : []), ...(to === 'none' ? ['target_vault_id'] : [])]; // prettier-ignore
+        if (from !== 'none' || to === 'none') expect([answer.status, Object.keys(answer.json)]).toEqual([400, keys]); // prettier-ignore
+        expect(other.status).toBe(400);
+        expect(answer.text.replaceAll(/\d+/g, '')).not.toContain(`${from}-${to}`);
+      } else if (to === 'read') expect(answer.status).toBe(403);
+      else expect(answer.status).toBe(201);
+      const there = Object.keys(await tree(target!));
+      if (to === 'write' && from !== 'none') {
+        await waitFor(eve, `/v2/object_copy_tasks/${idOf(answer)}`);
+        expect(Object.keys(await tree(target!))).toEqual(['/a.txt']);
+      } else expect(there).toEqual([]);
+    },
+  );
+});
+
+test.each([
+  ['no vault', {}, ['source_vault_id', 'target_vault_id']],
+  ['a dataset', 'dataset', ['source_object_id']],
+  ['an object of another vault', 'foreign', ['source_object_id']],
+  ['a file as the target', 'file', ['target_object_id']],
+] as const)('%s is refused', async (_, what, keys) => {
+  const vaults = { source_vault_id: vaultId, target_vault_id: vaultId };
+  const bodies: Record<string, () => Promise<object>> = {
+    dataset: async () => ({ ...vaults, source_object_id: await newDataset() }),
+    foreign: async () => ({ ...vaults, source_object_id: await folder(otherVault, 'foreign') }),
+    file: async () => ({ ...vaults, target_object_id: await file(vaultId, 'target.txt', 'x') }),
+  };
+  const body = typeof what === 'string' ? await bodies[what]!() : what;
+  const { status, json } = await ann.post('/v2/object_copy_tasks', body);
+  expect([status, Object.keys(json)]).toEqual([400, keys]);
+});

@@ -1,0 +1,341 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
+
+/* Permissions of users and groups, and public vaults, over HTTP. */
+
+const { server, ann, vaultId, newDataset } = await startLab();
+let boss: Client;
+let ben: Client;
+let eve: Client;
+beforeAll(async () => {
+  boss = await server.user('boss', { role: 'admin' });
+  ben = await server.user('ben');
+  eve = await server.user('eve', { domain: 'other' });
+});
+
+let names = 0;
+const newName = (): string => `n${(names += 1)}`;
+
+/** A vault of Ann's; she is no administrator of the account. */
+async function newVault(): Promise<{ readonly id: number; readonly permissions: string }> {
+  const id = idOf(await ann.post('/v2/vaults', { name: newName() }));
+  return { id, permissions: `/v2/vaults/${id}/permissions` };
+}
+
+async function newGroup(...members: readonly Client[]): Promise<number> {
+  const id = idOf(await boss.post('/v1/groups', { name: newName() }));
+  for (const { user } of members)
+    await boss.put(`/v1/groups/${id}/memberships`, { user_id: user.id });
+  return id;
+}
+
+/** What a user may do in a vault, tried rather than asked: read it, write into it, administer it. */
+async function abilities(client: Client, id: number): Promise<string> {
+  const read = await client.get(`/v2/vaults/${id}`);
+  const file = { vault_id: id, object_type: 'folder', filename: newName() };
+  const written = await client.post('/v2/objects', file);
+  const administered = await client.get(`/v2/vaults/${id}/permissions`);
+  const found = [
+    read.status === 200 && 'read',
+    written.status === 201 && 'write',
+    administered.status === 200 && 'admin',
+  ].filter((one) => one !== false);
+  const { permissions = {} } = read.json;
+  const shown = Object.entries(permissions as object).flatMap(([key, is]) => (is ? [key] : []));
+  expect(shown).toEqual(found);
+  const listed = listOf(await client.get(`/v2/vaults?id=${id}`)).length;
+  expect(listed).toBe(found.length > 0 ? 1 : 0);
+  return found.join(' ');
+}
+
+describe('permissions of a vault', () => {
+  test('are granted, changed, listed and revoked, and count at once', async () => {
+    const { id, permissions } = await newVault();
+    expect(await abilities(ben, id)).toBe('');
+    const made = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
+    expect([made.status, made.json]).toEqual([
+      200,
+      expect.objectContaining({
+        class_name: 'VaultPermission',
+        vault_id: id,
+        permission: 'read',
+        user_id: ben.user.id,
+        user: expect.objectContaining({ email: 'ben@acme.org' }),
+        group: null,
+      }),
+    ]);
+    expect(await abilities(ben, id)).toBe('read');
+    for (const [permission, able] of [
+      ['write', 'read write'],
+      ['admin', 'read write admin'],
+      ['read', 'read'],
+    ]) {
+      const changed = await ann.put(permissions, { user_id: ben.user.id, permission });
+      expect([idOf(changed), changed.json['permission']]).toEqual([idOf(made), permission]);
+      expect(await abilities(ben, id)).toBe(able);
+    }
+    const list = await ann.get(permissions);
+    expect(listOf(list).map(({ user_id, permission }) => [user_id, permission])).toEqual([
+      [ben.user.id, 'read'],
+    ]);
+    expect((await ann.delete(`${permissions}/${idOf(made)}`)).status).toBe(200);
+    expect(await abilities(ben, id)).toBe('');
+    expect((await ann.delete(`${permissions}/${idOf(made)}`)).status).toBe(404);
+    expect(listOf(await ann.get(permissions))).toEqual([]);
+  });
+
+  test('belong to one vault, and are seen by its administrators alone (A2)', async () => {
+    const one = await newVault();
+    const other = await newVault();
+    const id = idOf(await ann.put(one.permissions, { user_id: ben.user.id, permission: 'write' }));
+    expect((await ann.delete(`${other.permissions}/${id}`)).status).toBe(404);
+    expect((await ben.get(one.permissions)).status).toBe(403);
+    expect((await ben.put(one.permissions, { user_id: ben.user.id, permission: 'admin' })).status).toBe(403); // prettier-ignore
+    expect((await ben.delete(`${one.permissions}/${id}`)).status).toBe(403);
+    expect((await eve.get(one.permissions)).status).toBe(404);
+    expect((await boss.get(one.permissions)).json['total']).toBe(1);
+  });
+
+  test.each([
+    [{ permission: 'read' }, 'user_id', 'Give one of'],
+    [{ permission: 'read', user_id: 1, group_id: 1 }, 'group_id', 'Give one of'],
+    [{ permission: 'owner', user_id: 1 }, 'permission', '"owner" is not a valid choice'],
+    [{ user_id: 1 }, 'permission', 'required'],
+    [{ permission: 'read', email: 'nobody@acme.org' }, 'email', 'no active user "nobody@acme.org"'],
+    [{ permission: 'read', email: 'eve@other.org' }, 'email', 'no active user "eve@other.org"'],
+    [{ permission: 'read', user_id: 99_999 }, 'user_id', 'no active user 99999'],
+    [{ permission: 'read', group_id: 99_999 }, 'group_id', 'no group 99999'],
+    [{ permission: 'read', email: 'ann@acme.org' }, 'email', 'owns the vault'],
+  ])('%j is refused by its key', async (body, key, message) => {
+    const { permissions } = await newVault();
+    const answer = await ann.put(permissions, body);
+    expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
+    expect(answer.text).toContain(message.replaceAll('"', '\\"'));
+    expect(listOf(await ann.get(permissions))).toEqual([]);
+  });
+
+  test('of a personal vault cannot be given', async () => {
+    const [personal] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
+    const path = `/v2/vaults/${String(personal?.['id'])}/permissions`;
+    expect((await ann.put(path, { user_id: ben.user.id, permission: 'read' })).status).toBe(403);
+    expect((await ann.patch(path.replace('/permissions', ''), { is_public: true })).status).toBe(
+      403,
+    );
+    expect((await boss.put(path, { user_id: boss.user.id, permission: 'read' })).status).toBe(404);
+  });
+
+  test('leave an administrator in the vault of a removed owner', async () => {
+    const owner = await server.user(newName());
+    const id = idOf(await owner.post('/v2/vaults', { name: newName() }));
+    const permissions = `/v2/vaults/${id}/permissions`;
+    const kept = await owner.put(permissions, { user_id: ben.user.id, permission: 'admin' });
+    await boss.delete(`/v1/users/${owner.user.id}`);
+    const refused = [
+      await ben.put(permissions, { user_id: ben.user.id, permission: 'write' }),
+      await ben.delete(`${permissions}/${idOf(kept)}`),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([409, 409]);
+    expect(refused[0]!.text).toContain('last administrator');
+    expect(await abilities(ben, id)).toBe('read write admin');
+    const group = await newGroup(ann);
+    await ben.put(permissions, { group_id: group, permission: 'admin' });
+    expect((await ben.delete(`${permissions}/${idOf(kept)}`)).status).toBe(200);
+    expect([await abilities(ann, id), await abilities(ben, id)]).toEqual(['read write admin', '']);
+  });
+});
+
+describe('groups', () => {
+  test('are changed by administrators, and read by the users of the account', async () => {
+    const name = newName();
+    const made = await boss.post('/v1/groups', { name, description: 'first' });
+    const id = idOf(made);
+    expect(made.json).toMatchObject({ role: 'admin', memberships_count: 0, vaults_count: 0 });
+    const denied = [
+      await ann.post('/v1/groups', { name: newName() }),
+      await ann.patch(`/v1/groups/${id}`, { name: newName() }),
+      await ann.delete(`/v1/groups/${id}`),
+      await ann.put(`/v1/groups/${id}/memberships`, { user_id: ann.user.id }),
+      await ann.delete(`/v1/groups/${id}/memberships/${ann.user.id}`),
+    ];
+    expect(denied.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
+    expect((await ann.get(`/v1/groups/${id}`)).json).toMatchObject({ name, role: null });
+    expect(listOf(await ann.get(`/v1/groups?name=${name.toUpperCase()}`)).map(idOfRow)).toEqual([
+      id,
+    ]);
+    for (const path of ['', '/memberships', '/vaults'])
+      expect((await eve.get(`/v1/groups/${id}${path}`)).status).toBe(404);
+    expect((await eve.get('/v1/groups')).json['total']).toBe(0);
+    expect((await boss.post('/v1/groups', { name: name.toUpperCase() })).json).toHaveProperty(
+      'name',
+    );
+    const changed = await boss.patch(`/v1/groups/${id}`, { description: null });
+    expect(changed.json).toMatchObject({ name, description: null });
+    expect((await boss.delete(`/v1/groups/${id}`)).status).toBe(200);
+    expect((await ann.get(`/v1/groups/${id}`)).status).toBe(404);
+  });
+
+  test('give their members the highest permission, until they leave, and show no other vaults (A3)', async () => {
+    const { id, permissions } = await newVault();
+    const readers = await newGroup(ben);
+    const writers = await newGroup(ben, boss);
+    await ann.put(permissions, { group_id: readers, permission: 'read' });
+    expect(await abilities(ben, id)).toBe('read');
+    await ann.put(permissions, { group_id: writers, permission: 'write' });
+    expect(await abilities(ben, id)).toBe('read write');
+    const own = idOf(await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }));
+    expect(await abilities(ben, id)).toBe('read write admin');
+    await ann.delete(`${permissions}/${own}`);
+    expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([
+      expect.objectContaining({
+        id,
+        permission: 'write',
+        vault_permissions: { read: true, write: true, admin: false },
+        permissions: { read: true, write: true, admin: false },
+      }),
+    ]);
+    const without = (group: number): Promise<Answer> =>
+      ben.get(`/v2/vaults?id=${id}&exclude_group_id=${group}`);
+    expect(listOf(await without(writers))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
+    expect(listOf(await without(readers))[0]).toMatchObject({ permissions: { write: true } });
+    await boss.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
+    expect((await without(readers)).json['total']).toBe(0);
+    expect(await abilities(ben, id)).toBe('read');
+    await boss.delete(`/v1/groups/${readers}`);
+    expect(await abilities(ben, id)).toBe('');
+    expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
+    // A vault that one may not read is not counted, either.
+    expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
+    expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([]);
+  });
+
+  test('have users of their account as members, once', async () => {
+    const id = await newGroup();
+    const path = `/v1/groups/${id}/memberships`;
+    for (const body of [{ email: 'ben@acme.org' }, { user_id: String(ben.user.id) }])
+      expect((await boss.put(path, body)).json).toMatchObject({ id: ben.user.id, username: 'ben' });
+    expect(listOf(await ann.get(path)).map(({ email }) => email)).toEqual(['ben@acme.org']);
+    for (const [body, key] of [
+      [{}, 'user_id'],
+      [{ email: 'eve@other.org' }, 'email'],
+      [{ user_id: eve.user.id }, 'user_id'],
+    ] as const)
+      expect((await boss.put(path, body)).json).toEqual({ [key]: [expect.any(String)] });
+    expect((await boss.delete(`${path}/${ann.user.id}`)).status).toBe(404);
+  });
+});
+
+describe('public vaults', () => {
+  test('are read by every account, and changed by their administrators alone', async () => {
+    const { id, permissions } = await newVault();
+    const path = `/v2/vaults/${id}`;
+    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
+    expect((await ben.patch(path, { is_public: true })).status).toBe(403);
+    expect((await ben.patch(path, { is_public: false, description: 'd' })).status).toBe(200);
+    expect(await abilities(eve, id)).toBe('');
+    expect((await ann.patch(path, { is_public: true })).json).toMatchObject({ is_public: true });
+    expect([await abilities(eve, id), await abilities(ben, id)]).toEqual(['read', 'read write']);
+    await ann.patch(path, { is_public: false });
+    expect(await abilities(eve, id)).toBe('');
+    const born = await ann.post('/v2/vaults', { name: newName(), is_public: true });
+    expect(await abilities(eve, idOf(born))).toBe('read');
+  });
+});
+
+/** Everything by which a dataset can be read, made by Ben while he may read it; each gives the status of another try. */
+describe('a revoked permission counts at once, by every way to the data (A4)', () => {
+  test.each([
+    ['of a user', (id: number) => ({ user_id: id })],
+    ['of a group', null],
+  ])('%s', async (_, holderOf) => {
+    const records = [{ gene: 'TTN', n: 1 }];
+    const datasetId = await newDataset({
+      fields: [{ name: 'gene', data_type: 'string', entity_type: 'gene' }],
+    });
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+    const permissions = `/v2/vaults/${vaultId}/permissions`;
+    const holder = holderOf === null ? { group_id: await newGroup(ben) } : holderOf(ben.user.id);
+    const granted = await ann.put(permissions, { ...holder, permission: 'read' });
+
+    const exported = await ben.post('/v2/dataset_exports', {
+      dataset_id: datasetId,
+      format: 'json',
+    });
+    const exportPath = `/v2/dataset_exports/${idOf(exported)}`;
+    await waitFor(ben, exportPath);
+    const address = String((await ben.get(`${exportPath}/download?redirect=`)).json['url']);
+    const saved = idOf(await ben.post('/v2/saved_queries', { name: newName(), dataset_id: datasetId, params: {} })); // prettier-ignore
+    const set = idOf(await ben.post('/v2/beacon_sets', { title: newName() }));
+    await ben.post('/v2/beacons', { beacon_set_id: set, title: 't', vault_object_id: datasetId });
+    const key = newName();
+    const again = (): Promise<Answer> =>
+      ben.call('POST', '/v2/dataset_exports', { dataset_id: datasetId, format: 'csv' }, { 'idempotency-key': key }); // prettier-ignore
+    await again();
+    const found = async (answer: Promise<Answer>): Promise<boolean> => {
+      const { status, text } = await answer;
+      return status < 300 && /"found_count":1|"gene":"TTN"|\["TTN"\]/.test(text);
+    };
+    const ways: Readonly<Record<string, () => Promise<boolean>>> = {
+      'a query': () => found(ben.post(`/v2/datasets/${datasetId}/data`, {})),
+      'a batch of queries': () =>
+        found(ben.post('/v2/batch_query', { queries: [{ dataset_id: datasetId }] })),
+      'an expression': () =>
+        found(
+          ben.post('/v1/evaluate', {
+            expression: `dataset_field_values(${datasetId}, field="gene")`,
+            data_type: 'auto',
+            is_list: true,
+          }),
+        ),
+      'a query of beacons': () =>
+        found(ben.post(`/v2/beacon_sets/${set}/query`, { query: 'TTN', entity_type: 'gene' })),
+      'the address of an export': async () => (await send('', 'GET', address)).status === 200,
+      'the export': async () => (await ben.get(exportPath)).status === 200,
+      'a repeated create': async () => (await again()).status === 201,
+      'the saved query': async () => {
+        const { json } = await ben.get(`/v2/saved_queries/${saved}`);
+        return found(ben.post(`/v2/datasets/${String(json['dataset_id'])}/data`, json['params']));
+      },
+      'a list of objects': async () =>
+        listOf(await ben.get(`/v2/objects?vault_id=${vaultId}`)).length > 0,
+    };
+    const tryAll = async (): Promise<Readonly<Record<string, boolean>>> => {
+      const results: Record<string, boolean> = {};
+      for (const [way, attempt] of Object.entries(ways)) results[way] = await attempt();
+      return results;
+    };
+    const all = (value: boolean): object =>
+      Object.fromEntries(Object.keys(ways).map((way) => [way, value]));
+    expect(await tryAll()).toEqual(all(true));
+    await ann.delete(`${permissions}/${idOf(granted)}`);
+    expect(await tryAll()).toEqual(all(false));
+  });
+
+  test('the address for an upload ends with the right to write, and with the user', async () => {
+    const { id, permissions } = await newVault();
+    const addresses: string[] = [];
+    const writer = await server.user(newName());
+    await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
+    for (const filename of ['a', 'b', 'c']) {
+      const made = await writer.post('/v2/objects', {
+        vault_id: id,
+        object_type: 'file',
+        filename,
+      });
+      addresses.push(String(made.json['upload_url']));
+    }
+    const upload = async (address: string): Promise<number> =>
+      (await send('', 'PUT', address, 'x')).status;
+    expect(await upload(addresses[0]!)).toBe(200);
+    await ann.put(permissions, { user_id: writer.user.id, permission: 'read' });
+    expect(await upload(addresses[1]!)).toBe(403);
+    await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
+    expect(await upload(addresses[1]!)).toBe(200);
+    await boss.delete(`/v1/users/${writer.user.id}`);
+    expect(await upload(addresses[2]!)).toBe(404);
+  });
+});
+
+function idOfRow(row: Readonly<Record<string, unknown>>): unknown {
+  return row['id'];
+}

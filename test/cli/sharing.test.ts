@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { main } from '../../cli/main.js';
+import { clientFor, idOf, send, startServer, type Client, type TestServer } from '../api/server.js';
+import { collect } from './collect.js';
+
+let server: TestServer;
+let admin: Client;
+let ben: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  admin = await server.user('admin', { role: 'admin' });
+  ben = await server.user('ben');
+  vaultId = idOf(await admin.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+/** Runs a command line as the administrator; returns the code, what it printed, and what it said. */
+async function run(
+  ...argv: readonly string[]
+): Promise<readonly [number, readonly string[], string]> {
+  const terminal = collect();
+  const env = { STRANDLAKE_URL: server.url, STRANDLAKE_TOKEN: admin.token };
+  const code = await main(argv, env, terminal);
+  return [code, terminal.outs, terminal.notes.join('\n')];
+}
+
+const status = async (): Promise<number> => (await ben.get(`/v2/vaults/${vaultId}`)).status;
+
+test('vaults are shared with users and groups, and unshared', async () => {
+  const of = (kind: string, holder: string, permission: string): string =>
+    JSON.stringify({ kind, holder, permission });
+  const user = of('user', 'ben@acme.org', 'read');
+  expect(await run('vault', 'share', 'acme:lab', 'BEN@acme.org', 'read')).toEqual([0, [user], '']);
+  expect(await status()).toBe(200);
+  expect((await run('vault', 'unshare', 'Lab', 'Ben@acme.org'))[0]).toBe(0);
+  expect(await status()).toBe(404);
+
+  expect((await run('group', 'create', 'Cardiology'))[0]).toBe(0);
+  expect((await run('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
+  const group = of('group', 'Cardiology', 'write');
+  expect(await run('vault', 'share', 'Lab', 'cardiology', 'write')).toEqual([0, [group], '']);
+  expect(await run('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
+  expect(await status()).toBe(200);
+  const [, groups] = await run('group', 'list');
+  expect(JSON.parse(groups[0]!)).toMatchObject({ name: 'Cardiology', members: 1, vaults: 1 });
+  const [, members] = await run('group', 'members', 'Cardiology');
+  expect(JSON.parse(members[0]!)).toMatchObject({ email: 'ben@acme.org', name: 'ben' });
+  expect((await run('group', 'remove', 'Cardiology', 'BEN@acme.org'))[0]).toBe(0);
+  expect(await status()).toBe(404);
+  expect((await run('group', 'delete', 'Cardiology'))[0]).toBe(0);
+  expect(await run('vault', 'permissions', 'Lab')).toEqual([0, [], '']);
+});
+
+test.each([
+  [
+    ['vault', 'share', 'Lab', 'ben@acme.org', 'own'],
+    2,
+    'must be one of read, write, admin, not own',
+  ],
+  [['vault', 'share', 'Lab', 'nobody@acme.org', 'read'], 1, 'no active user "nobody@acme.org"'],
+  [['vault', 'share', 'Lab', 'nobody', 'read'], 1, 'there is no group nobody'],
+  [['vault', 'share', 'Nowhere', 'ben@acme.org', 'read'], 1, 'there is no vault for Nowhere'],
+  [['vault', 'unshare', 'Lab', 'ben@acme.org'], 1, 'ben@acme.org has no permission on Lab'],
+  [['group', 'remove', 'nobody', 'ben@acme.org'], 1, 'there is no group nobody'],
+  [['user', 'role', 'ben@acme.org', 'owner'], 2, 'must be one of member, admin, not owner'],
+  [['user', 'restore', 'ben@acme.org'], 1, 'there is no removed user ben@acme.org'],
+  [['user', 'invite', 'ben@acme.org'], 1, 'exists already'],
+] as const)('%j says what is wrong', async (argv, code, message) => {
+  const [found, printed, notes] = await run(...argv);
+  expect([found, printed, notes]).toEqual([code, [], expect.stringContaining(message)]);
+});
+
+test('users are invited, get roles, and are restored', async () => {
+  const [code, [link]] = await run(
+    'user',
+    'invite',
+    'new@acme.org',
+    '--role',
+    'admin',
+    '--hours',
+    '5',
+  );
+  expect(code).toBe(0);
+  const answer = await send(server.url, 'POST', '/v1/invitations/accept', {
+    code: link!.split('#')[1],
+  });
+  const client = clientFor(server.url, ben.user, String(answer.json['token']));
+  expect((await client.get('/v1/user')).json).toMatchObject({
+    email: 'new@acme.org',
+    role: 'admin',
+  });
+  expect((await run('user', 'role', 'NEW@acme.org', 'member'))[0]).toBe(0);
+  expect((await client.get('/v1/user')).json).toMatchObject({ role: 'member' });
+  expect((await run('user', 'remove', 'new@acme.org'))[0]).toBe(0);
+  expect((await client.get('/v1/user')).status).toBe(401);
+  expect((await run('user', 'restore', 'new@acme.org'))[0]).toBe(0);
+  expect((await client.get('/v1/user')).status).toBe(200);
+});
