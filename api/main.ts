@@ -13,6 +13,7 @@ import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/queue/scheduler.js';
 import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
+import { multipartLimits } from './http/app-context.js';
 import { logLine, stderrSink } from './http/log.js';
 import { keepHotColumns, loadHotColumns, warm } from './warm.js';
 
@@ -78,7 +79,8 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
     const scheduler = createScheduler({ catalog, store, data, config, report: reportTask });
     closers.push(() => scheduler.close());
-    const context = { catalog, store, queryEngine, scheduler, data, config, signingKey };
+    const limits = multipartLimits(config.multipartMb);
+    const context = { catalog, store, queryEngine, scheduler, data, config, signingKey, limits };
     const app = await createApp(context);
     closers.push(() => app.close());
     await scheduler.start();

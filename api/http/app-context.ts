@@ -1,5 +1,5 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { Config } from '../../engine/core/config.js';
+import { settings, type Config } from '../../engine/core/config.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
@@ -18,8 +18,21 @@ export interface ServerLimits {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
+  /** Files of at least this size are uploaded in parts, of which each but the last has `partBytes`, or more where they would be too many. */
+  readonly multipartBytes: number;
+  readonly partBytes: number;
+  /** Time after which a long answer is begun, and between the blanks that keep its connection alive. */
+  readonly keepAliveMs: number;
   /** Answers to clients on the same machine are compressed, too. */
   readonly compressesLoopback: boolean;
+}
+
+/** The limits of uploads in parts, which files of `multipartMb` need: parts have 64 MiB, or less where such a file is smaller. */
+export function multipartLimits(
+  multipartMb: number,
+): Pick<ServerLimits, 'multipartBytes' | 'partBytes'> {
+  const multipartBytes = multipartMb * 1024 ** 2;
+  return { multipartBytes, partBytes: Math.min(64 * 1024 ** 2, multipartBytes) };
 }
 
 /** The defaults of the threat catalogue (A9, W2). */
@@ -29,6 +42,8 @@ export const defaultLimits: ServerLimits = {
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,
+  ...multipartLimits(settings.multipartMb.fallback),
+  keepAliveMs: 20_000,
   compressesLoopback: false,
 };
 

@@ -131,6 +131,11 @@ import {
 } from './passwords/passwords.controller.js';
 import { token } from './tokens/token.js';
 import { TokensController, tokenOperations } from './tokens/tokens.controller.js';
+import {
+  MultipartController,
+  multipartOperations,
+  multipartSchemas,
+} from './uploads/multipart.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { createdUser, user, userSummary } from './users/user.js';
 import {
@@ -192,6 +197,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
   { controller: UploadsController, operations: [uploadOperations] },
+  { controller: MultipartController, operations: [multipartOperations], schemas: multipartSchemas },
   { controller: DownloadsController, operations: [downloadOperations] },
   { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
   { controller: VerifyController, operations: [verifyOperations], schemas: verifySchemas },

@@ -82,7 +82,7 @@ export class Presenter {
 
   async objects(
     rows: readonly ObjectRow[],
-    extra: Pick<ObjectContext, 'uploadUrl' | 'isDeleted'> = {},
+    extra: Pick<ObjectContext, 'uploadUrl' | 'multipart' | 'isDeleted'> = {},
   ): Promise<readonly object[]> {
     const folders = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
     const counts = await this.tables.objects.counts(folders);
@@ -109,7 +109,7 @@ export class Presenter {
 
   async object(
     row: ObjectRow,
-    extra: Pick<ObjectContext, 'uploadUrl' | 'isDeleted'> = {},
+    extra: Pick<ObjectContext, 'uploadUrl' | 'multipart' | 'isDeleted'> = {},
   ): Promise<object> {
     return (await this.objects([row], extra))[0] ?? {};
   }

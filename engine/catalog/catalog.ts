@@ -28,6 +28,7 @@ import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
+import { multipartUploadTable, type MultipartUploadTable } from './multipart-uploads.js';
 import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import { passwordTable, type PasswordTable } from './passwords.js';
@@ -60,6 +61,7 @@ export interface Tables {
   readonly invitations: InvitationTable;
   readonly auditLog: AuditLogTable;
   readonly objects: ObjectTable;
+  readonly multipartUploads: MultipartUploadTable;
   readonly datasets: DatasetTable;
   readonly fields: FieldTable;
   readonly imports: ImportTable;
@@ -181,6 +183,7 @@ function tablesOf(db: Database): Tables {
     invitations: invitationTable(db),
     auditLog: auditLogTable(db),
     objects: objectTable(db),
+    multipartUploads: multipartUploadTable(db),
     datasets: datasetTable(db),
     fields: fieldTable(db),
     imports: importTable(db),

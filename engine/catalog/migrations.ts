@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.js';
 import { authenticationSchema } from './authentication-schema.js';
 import type { Database } from './database.js';
 import { exportProvenanceSchema } from './exports.js';
+import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
   backgroundTaskSchema,
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   { version: 15, name: 'sharing', statements: sharingSchema },
   { version: 16, name: 'passwords and applications', statements: authenticationSchema },
   { version: 17, name: 'provenance of exports', statements: exportProvenanceSchema },
+  { version: 18, name: 'uploads in parts', statements: multipartUploadSchema },
 ];
 
 /**

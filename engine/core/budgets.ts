@@ -60,6 +60,8 @@ export const budgets = {
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,
   uploadUrlMs: 24 * 3_600_000,
+  multipartMs: 7 * 24 * 3_600_000,
+  uploadParts: 10_000,
   idempotencyKeyMs: 24 * 3_600_000,
   idempotencyKeyBytes: 255,
 } as const;

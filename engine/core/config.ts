@@ -41,6 +41,8 @@ export interface Config {
   readonly mailFrom: string | null;
   /** The credential of `GET /metrics`; null: clients on the same machine alone may read them. */
   readonly metricsToken: string | null;
+  /** Files of at least this size are uploaded in parts. */
+  readonly multipartMb: number;
   readonly log: LogLevel;
 }
 
@@ -144,6 +146,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('metrics-token', '<text>', 'credential of GET /metrics'),
     ...byDefault<string | null>(null, 'clients on this machine'),
     parse: (text) => matching(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
+  },
+  multipartMb: {
+    ...named('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
+    ...byDefault(5120),
+    parse: (text) => wholeNumber(text, 1, 5120),
   },
   log: {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),

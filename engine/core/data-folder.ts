@@ -83,6 +83,18 @@ export class DataFolder {
   object(objectId: number, revision: number): string {
     return this.path('objects', `${id(objectId)}-${id(revision)}`);
   }
+  /** The parts of uploads in parts, until these are complete. */
+  get parts(): string {
+    return this.path('parts');
+  }
+  /** The folder with the parts of a file. */
+  partsOf(objectId: number): string {
+    return this.path('parts', id(objectId));
+  }
+  /** A part of a file, by its number and the MD5 of its bytes in hex. */
+  part(objectId: number, number: number, md5: string): string {
+    return this.path('parts', id(objectId), `${id(number)}-${md5}`);
+  }
   /** A finished export; `extension` as in `json.gz`. */
   export(exportId: number, extension: string): string {
     return this.path('exports', `${id(exportId)}.${extension}`);

@@ -27,6 +27,7 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
     'keys',
     'datasets',
     'objects',
+    'parts',
     'exports',
     'rejected',
     'archives',

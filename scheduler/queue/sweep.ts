@@ -1,6 +1,7 @@
 import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import {
   identitiesBelow,
@@ -59,11 +60,12 @@ export async function sweepAll(
   await catalog.tasks.removeOpen(transient.map(({ kind }) => kind));
   const context = contextOf(catalog, data, options);
   await sweepObjects(context);
+  await sweepParts(context);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
 
-/** Removes expired files of all kinds of job; called at start and once an hour. */
+/** Removes expired files of all kinds of job, and uploads in parts that were given up; called at start and once an hour. */
 export async function sweepExpired(
   catalog: Catalog,
   data: DataFolder,
@@ -71,6 +73,10 @@ export async function sweepExpired(
 ): Promise<void> {
   for (const job of options.jobs ?? declaredJobs) {
     await job.sweepHourly?.(contextOf(catalog, data, options));
+  }
+  for (const id of await catalog.multipartUploads.idleSince(options.now - budgets.multipartMs)) {
+    await catalog.multipartUploads.delete(id);
+    await removeTree(data.partsOf(id));
   }
 }
 
@@ -137,6 +143,15 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     const isNewer = row !== undefined && revision > row.revision;
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);
+  }
+}
+
+/** Removes the parts of files that are complete, and of those whose uploads were given up. */
+async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void> {
+  for (const { name } of await list(data.parts)) {
+    const id = ownerOf(/^(\d+)$/, name);
+    const upload = id === undefined ? undefined : await catalog.multipartUploads.get(id);
+    if (upload?.isComplete !== false) await remove(join(data.parts, name), id);
   }
 }
 

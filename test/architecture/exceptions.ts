@@ -17,6 +17,7 @@ export const smallFiles: readonly { readonly path: RegExp; readonly why: string 
     path: /^scheduler\/jobs\/([\w-]+)\/\1\.ts$/,
     why: 'the declaration of a kind of job, which a registry lists',
   },
+  { path: /^api\/http\/unserved\.ts$/, why: 'the list of operations that are not served' },
   { path: /^cli\/commands\//, why: 'a command, which a registry lists' },
   { path: /\/thread\.ts$/, why: 'the entry of a worker thread' },
 ];

@@ -31,7 +31,8 @@ afterEach(() => void child?.kill('SIGKILL'));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 async function start(crashPoint?: string): Promise<Client> {
-  const config = parseConfig(['--data', data, '--threads', '1', '--port', '0'], {});
+  const flags = ['--data', data, '--threads', '1', '--port', '0', '--multipart-mb', '1'];
+  const config = parseConfig(flags, {});
   const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
   child = fork('dist/api/main.js', [JSON.stringify(config)], {
     env,
@@ -74,6 +75,49 @@ test.each(['upload.partial', 'upload.renamed'])(
     const { status } = await send('', 'PUT', await uploadUrl(again), 'ACGT');
     expect(status).toBe(200);
     expect((await again.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
+    await expectWhole();
+  },
+);
+
+/** Sends those parts of a file that have not arrived, and completes it; returns the status. */
+async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Promise<number> {
+  const asked = await ann.post('/v2/presigned_urls', { upload_id });
+  if (asked.status !== 200) return (await ann.post('/v2/complete_multi_part', { upload_id, parts: [] })).status; // prettier-ignore
+  const parts: object[] = [];
+  type Part = { part_number: number; start_byte: number; end_byte: number; upload_url: string; etag: string | null }; // prettier-ignore
+  for (const { part_number, start_byte, end_byte, upload_url, etag } of asked.json[
+    'presigned_urls'
+  ] as Part[]) {
+    // prettier-ignore
+    const piece = bytes.subarray(start_byte, end_byte + 1);
+    const sent = etag ?? (await send('', 'PUT', upload_url, piece)).headers.get('etag');
+    parts.push({ part_number, etag: sent });
+  }
+  return (await ann.post('/v2/complete_multi_part', { upload_id, parts })).status;
+}
+
+test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.published'])(
+  'C2: killed at %s, an upload in parts goes on, and nothing is left of its parts',
+  async (point) => {
+    const ann = await start(point);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: `parts ${point}` }));
+    const bytes = Buffer.alloc(2_500_000, 'ACGT');
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt', size: bytes.length };
+    const made = await ann.post('/v2/objects', file);
+    expect((made.json['presigned_urls'] as unknown[]).length).toBe(3);
+    const exit = once(child as ChildProcess, 'exit');
+    const uploadId = made.json['upload_id'];
+    await expect(finishParts(ann, uploadId, bytes)).rejects.toThrow();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    const again = await start();
+    expect(await finishParts(again, uploadId, bytes)).toBe(200);
+    const { json } = await again.get(`/v2/objects/${idOf(made)}`);
+    expect(json).toMatchObject({ availability: 'available', size: bytes.length });
+    expect(await readdir(join(data, 'parts'))).toEqual([]);
+    const { download_url: url } = (await again.get(`/v2/objects/${idOf(made)}/download`)).json;
+    const stored = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+    expect(stored.equals(bytes)).toBe(true);
+    await again.delete(`/v2/vaults/${vaultId}`);
     await expectWhole();
   },
 );

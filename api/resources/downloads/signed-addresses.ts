@@ -26,6 +26,17 @@ export function uploadTarget(signer: UrlSigner, userId: number, object: ObjectRo
   return signer.sign('PUT', `${path}?user=${userId}`, expiresAt);
 }
 
+/** The signed path to which the user sends the bytes of a part of a file. */
+export function partTarget(
+  signer: UrlSigner,
+  userId: number,
+  objectId: number,
+  number: number,
+): string {
+  const expiresAt = Date.now() + budgets.uploadUrlMs;
+  return signer.sign('PUT', `/v2/uploads/${objectId}/parts/${number}?user=${userId}`, expiresAt);
+}
+
 /** The signed path of a file's bytes. */
 export function downloadTarget(
   signer: UrlSigner,

@@ -7,6 +7,7 @@ import type { Caller } from '../../http/request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
 import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
+import { beginMultipart } from '../uploads/multipart-upload.js';
 import { unchangeable } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
@@ -53,7 +54,11 @@ export async function createObject(
   if (objectType !== 'dataset') {
     const mimetype = objectType === 'folder' ? folderType : (object.mimetype ?? null);
     const created = { ...owned, objectType, mimetype };
-    return { object: await context.catalog.objects.create(created) };
+    return context.catalog.transaction(async (tx) => {
+      const row = await tx.objects.create(created);
+      await beginMultipart(tx, row, context.limits);
+      return { object: row };
+    });
   }
   const { size: _size, md5: _md5, ...dataset } = owned;
   return context.catalog.transaction(async (tx) => {

@@ -7,13 +7,14 @@ import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import type { Form } from '../../http/form.js';
-import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
   id,
   integer,
   integers,
   jsonObject,
+  jsonObjects,
   listOf,
   nullable,
   nullableText,
@@ -56,6 +57,8 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly inheritedMetadata: ObjectRow['metadata'];
   /** Set in the answer to creating a file. */
   readonly uploadUrl?: string;
+  /** The same, for a file that is uploaded in parts. */
+  readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
   /** The object is being deleted; it is shown as it was. */
   readonly isDeleted?: boolean;
 }
@@ -249,10 +252,30 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
       example: null,
       show: (_, { uploadUrl }) => uploadUrl ?? null,
     },
-    is_multipart: constant(false),
-    upload_id: constant(null),
-    upload_key: constant(null),
-    presigned_urls: empty([]),
+    is_multipart: {
+      type: boolean,
+      description:
+        'Whether the bytes are uploaded in parts; like the next three only in the answer to creating a file.',
+      example: false,
+      show: (_, { multipart }) => multipart !== undefined,
+    },
+    upload_id: {
+      type: nullableText,
+      description: 'Names the upload in parts.',
+      example: null,
+      show: (_, { multipart }) => multipart?.uploadId ?? null,
+    },
+    upload_key: {
+      type: nullableText,
+      example: null,
+      show: (row, { multipart }) => (multipart ? String(row.id) : null),
+    },
+    presigned_urls: {
+      type: jsonObjects,
+      description: 'The parts, with the address to PUT the bytes of each to.',
+      example: [],
+      show: (_, { multipart }) => multipart?.parts ?? [],
+    },
     version_count: {
       type: integer,
       example: 1,

@@ -26,7 +26,8 @@ import {
 import { requireResource } from '../../http/require-resource.js';
 import { readStorageClass, setStorageClass } from '../storage-class.js';
 import { refuseChange, unchangeable } from '../unchangeable.js';
-import { object as declared } from './object.js';
+import { object as declared, type ObjectContext } from './object.js';
+import { presignedParts } from '../uploads/multipart-upload.js';
 import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
 
 /** Files, folders and datasets as objects of a vault (contract 6). */
@@ -39,7 +40,7 @@ export class ObjectsController {
     const isWaiting = row.objectType === 'file' && row.revision === 0;
     return presenterFor(context, request).object(
       row,
-      isWaiting ? uploadOf(context, row, request) : {},
+      isWaiting ? await uploadOf(context, row, request) : {},
     );
   })
   @Access('write')
@@ -50,7 +51,7 @@ export class ObjectsController {
   ): Promise<object> {
     const form = new Form(body);
     const { object } = await createObject(this.context, caller, form, declared.readCreate(form));
-    const extra = object.objectType === 'file' ? uploadOf(this.context, object, request) : {};
+    const extra = object.objectType === 'file' ? await uploadOf(this.context, object, request) : {};
     return presenterFor(this.context, request).object(object, extra);
   }
 
@@ -168,15 +169,19 @@ export class ObjectsController {
   }
 }
 
-/** The address that the bytes of a new file are sent to. */
-function uploadOf(
+/** The address that the bytes of a new file are sent to, or those of its parts. */
+async function uploadOf(
   context: AppContext,
   object: ObjectRow,
   request: ApiRequest,
-): { readonly uploadUrl: string } {
-  return {
-    uploadUrl: request.origin + uploadTarget(context.signer, request.caller!.user.id, object),
-  };
+): Promise<Pick<ObjectContext, 'uploadUrl' | 'multipart'>> {
+  const upload = await context.catalog.multipartUploads.get(object.id);
+  if (upload !== undefined) {
+    const parts = await presignedParts(context, upload, request);
+    return { multipart: { uploadId: upload.uploadId, parts } };
+  }
+  const { id: userId } = request.caller!.user;
+  return { uploadUrl: request.origin + uploadTarget(context.signer, userId, object) };
 }
 
 function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {

@@ -174,6 +174,13 @@ export const uploadOperations = declareOperations('uploads', 'Objects', {
     body: 'bytes',
     answer: 'nothing',
   },
+  part: {
+    method: 'PUT',
+    paths: ['/v2/uploads/:id/parts/:number'],
+    summary: 'Stores the bytes of a part of a file, sent to its signed `upload_url`.',
+    body: 'bytes',
+    answer: 'nothing',
+  },
 });
 
 /** Where the bytes of files leave. */

@@ -1,6 +1,6 @@
 import type { Deletion } from '../../../engine/catalog/deletion.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { removeFile } from '../../../engine/core/files.js';
+import { removeFile, removeTree } from '../../../engine/core/files.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { exportFile } from '../downloads/signed-addresses.js';
@@ -20,6 +20,7 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
         removeFile(context.data.object(objectId, revision)),
         context.scheduler.fileTables.drop(objectId),
       ]),
+    ...removed.files.map(({ objectId }) => removeTree(context.data.partsOf(objectId))),
     ...removed.exports
       .flatMap(({ id, filename }) =>
         filename === null ? [] : [exportFile(context.data, id, filename)],

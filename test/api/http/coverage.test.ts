@@ -129,6 +129,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/dataset_exports/*/provenance',
     'GET /v2/dataset_imports/*/rejected',
     'GET /v2/downloads/rejected/*',
+    'PUT /v2/uploads/*/parts/*',
     'POST /v2/datasets/*/verify',
     'GET /v2/datasets/*/disk_use',
     'PUT /v1/user/password',

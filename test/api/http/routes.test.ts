@@ -58,6 +58,7 @@ const publicOperations = [
   'join',
   'swagger',
   'uploads.put',
+  'uploads.part',
   'invitations.accept', // the code of the invitation is the credential
   'passwords.login', // the password is the credential
   'oauth.token', // the application presents its secret, or the verifier of its code
@@ -93,7 +94,7 @@ describe('every route (A1)', () => {
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const own = ['uploads.put', ...downloads];
+    const own = ['uploads.put', 'uploads.part', ...downloads];
     for (const { operation, rule } of handlers) {
       const hasId = operation && operations[operation]!.paths[0].includes(':id');
       if (!hasId || own.includes(operation)) continue;

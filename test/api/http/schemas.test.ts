@@ -30,7 +30,8 @@ let ids: Record<string, number | string>;
 let empty: number;
 
 beforeAll(async () => {
-  server = await startServer();
+  const foxes = 'The quick brown fox jumps over the lazy dog'; // the etag of the examples is its MD5
+  server = await startServer({ limits: { multipartBytes: foxes.length } });
   ann = await server.user('ann', { role: 'admin' });
   const ada = await server.user('ada');
   await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
@@ -63,6 +64,10 @@ beforeAll(async () => {
   });
   await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
   await ann.post(`/v2/objects/${datasetId}/beacon`);
+  const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
+  const { json: upload } = await ann.post('/v2/objects', large);
+  const [part] = upload['presigned_urls'] as { upload_url: string }[];
+  await send('', 'PUT', part!.upload_url, foxes);
   const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
   const archiving = await makeArchiveTasks(ann, made.vaultId);
   const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
@@ -93,6 +98,11 @@ beforeAll(async () => {
     dataset_snapshot_tasks: archiving.snapshot,
     dataset_restore_tasks: archiving.restore,
     patched: idOf(await ann.post('/v2/objects', patched)),
+    upload_id: String(upload['upload_id']),
+    key: Number(upload['id']),
+    physical_object_id: Number(upload['id']),
+    total_size: foxes.length,
+    aborted: idOf(await ann.post('/v2/objects', large)),
     users: ann.user.id,
     vaults: made.vaultId,
     vault_id: made.vaultId,
@@ -134,6 +144,7 @@ afterAll(() => server.close());
 /** The operations whose resource another segment of the path names, or that must not change what others read. */
 const special = new Map([
   ['globalBeacons', 'datasets'],
+  ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
 ]);

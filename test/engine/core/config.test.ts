@@ -42,7 +42,8 @@ test('reads every setting from a flag and from the environment, and the flag win
     keepVersionsDays: ['0', 0],
     smtpUrl: ['smtps://me:secret@mail.test:465', 'smtps://me:secret@mail.test:465'],
     mailFrom: ['Lake <exports@mail.test>', 'Lake <exports@mail.test>'],
-    metricsToken: ['sixteen letters+'.replace(' ', '-'), 'sixteen-letters+'],
+    metricsToken: ['sixteen-letters+', 'sixteen-letters+'],
+    multipartMb: ['64', 64],
     log: ['debug', 'debug'],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { list, makeFolder, moveFile, openFile, removeTree, syncFolder } from '../../../engine/core/files.js'; // prettier-ignore
+import { writeStream } from '../../../engine/core/file-writer.js';
+import { withDatasetLock } from '../../../scheduler/queue/dataset-lock.js';
+import type { AppContext, ServerLimits } from '../../http/app-context.js';
+import type { ApiRequest } from '../../http/request.js';
+import { partTarget } from '../downloads/signed-addresses.js';
+import { publishUpload, receiveBody, removeQuietly, uploadScratch } from './receive-upload.js';
+
+/** Begins an upload in parts if the announced size of a new file requires it (contract 6.5). */
+export async function beginMultipart(
+  tx: Tables,
+  { id, size }: ObjectRow,
+  limits: ServerLimits,
+): Promise<void> {
+  if (size === null || size < limits.multipartBytes) return;
+  const leastBytes = Math.ceil(size / budgets.uploadParts);
+  const isEnough = leastBytes <= limits.partBytes;
+  const partBytes = isEnough ? limits.partBytes : Math.ceil(leastBytes / 1024 ** 2) * 1024 ** 2;
+  await tx.multipartUploads.create({ id, uploadId: randomUUID(), bytes: size, partBytes });
+}
+
+/** A part of a file, in the form of answers; numbers count from 1, and `end_byte` is that of its last byte. */
+export interface PresignedPart {
+  readonly part_number: number;
+  readonly start_byte: number;
+  readonly end_byte: number;
+  readonly size: number;
+  /** Signed address to which the bytes of the part are sent. */
+  readonly upload_url: string;
+  /** MD5 in hex of a part that has arrived, else null. */
+  readonly etag: string | null;
+}
+
+/** The parts of an upload with these numbers, by default all, with new addresses. Throws a 400 for a number that the file does not have. */
+export async function presignedParts(
+  { data, signer }: AppContext,
+  upload: MultipartUploadRow,
+  { origin, caller }: ApiRequest,
+  numbers?: readonly number[],
+): Promise<readonly PresignedPart[]> {
+  const stored = new Map<number, string>();
+  for (const { name } of await list(data.partsOf(upload.id))) {
+    const [number, md5] = name.split('-');
+    stored.set(Number(number), md5!);
+  }
+  const all = Array.from({ length: partCount(upload) }, (_, i) => i + 1);
+  return (numbers ?? all).map((number) => {
+    const range = partRange(upload, number);
+    if (range === undefined)
+      throw invalid('part_numbers', `The file has no part ${number}; its parts are 1 to ${all.length}.`); // prettier-ignore
+    return {
+      part_number: number,
+      start_byte: range.start,
+      end_byte: range.start + range.bytes - 1,
+      size: range.bytes,
+      upload_url: origin + partTarget(signer, caller!.user.id, upload.id, number),
+      etag: stored.get(number) ?? null,
+    };
+  });
+}
+
+function partCount({ bytes, partBytes }: MultipartUploadRow): number {
+  return Math.ceil(bytes / partBytes);
+}
+
+function partRange(
+  upload: MultipartUploadRow,
+  number: number,
+): { readonly start: number; readonly bytes: number } | undefined {
+  if (number < 1 || number > partCount(upload)) return undefined;
+  const start = (number - 1) * upload.partBytes;
+  return { start, bytes: Math.min(upload.partBytes, upload.bytes - start) };
+}
+
+/** The object and the part in a signed address. */
+export interface SignedPart {
+  readonly id: number;
+  readonly number: number;
+}
+
+/**
+ * Receives a part and stores it durably; a part that is sent again with other bytes replaces the earlier one. Returns its MD5 in hex. A 404 if the
+ * upload has been completed or aborted.
+ */
+export async function receivePart(
+  context: AppContext,
+  { id, number }: SignedPart,
+  body: IncomingMessage,
+  contentMd5: string | undefined,
+): Promise<string> {
+  const { catalog, data } = context;
+  const upload = openUpload(await catalog.multipartUploads.get(id));
+  const range = partRange(upload, number);
+  if (range === undefined) throw notFound();
+  const announced = { size: range.bytes, md5: null };
+  return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
+    withDatasetLock(id, async () => {
+      const folder = data.partsOf(id);
+      const others = await storedParts(context, id, number);
+      await catalog.transaction(async (tx) => {
+        openUpload(await tx.multipartUploads.get(id)); // it may have ended meanwhile
+        await makeFolder(folder);
+        await moveFile(scratchPath, data.part(id, number, md5));
+        await syncFolder(folder);
+        await tx.multipartUploads.touch(id);
+      });
+      crashpoint('part.stored');
+      for (const other of others.filter((one) => one !== md5))
+        await removeQuietly(data.part(id, number, other));
+    }),
+  );
+}
+
+/** The MD5s of the files of a part: more than one only after a crash. */
+async function storedParts(
+  { data }: AppContext,
+  id: number,
+  number: number,
+): Promise<readonly string[]> {
+  const names = (await list(data.partsOf(id))).map(({ name }) => name.split('-'));
+  return names.flatMap(([part, md5]) => (Number(part) === number ? [md5!] : []));
+}
+
+function openUpload(upload: MultipartUploadRow | undefined): MultipartUploadRow {
+  if (upload === undefined || upload.isComplete) throw notFound();
+  return upload;
+}
+
+/** A part that a client names to complete an upload. */
+export interface UploadedPart {
+  readonly number: number;
+  /** MD5 in hex. */
+  readonly etag: string;
+}
+
+/**
+ * Joins the parts of an upload, and makes them the content of the file if its size and MD5 are those announced at its creation. Throws a 400 that names the
+ * parts that are missing or differ; these can be sent again. An upload that is complete stays as it is.
+ */
+export async function completeMultipart(
+  context: AppContext,
+  { id }: MultipartUploadRow,
+  parts: readonly UploadedPart[],
+): Promise<void> {
+  const { catalog } = context;
+  await withDatasetLock(id, async () => {
+    const upload = await catalog.multipartUploads.get(id);
+    const object = await catalog.objects.get(id);
+    if (upload === undefined || object === undefined) throw notFound(); // aborted or deleted meanwhile
+    if (upload.isComplete) return;
+    const names = await checkedParts(context, upload, parts);
+    const scratchPath = uploadScratch(context, id);
+    try {
+      const written = await writeStream(scratchPath, joined(names));
+      if (written.bytes !== upload.bytes)
+        throw new AppError('invalid', `The parts have ${written.bytes} bytes, but the file was announced with ${upload.bytes}.`); // prettier-ignore
+      if (object.md5 !== null && object.md5 !== written.md5)
+        throw new AppError('invalid', `The file's md5 is ${written.md5}, but ${object.md5} was announced: send the parts that differ again.`); // prettier-ignore
+      crashpoint('multipart.joined');
+      await publishUpload(context, id, scratchPath, written, (tx) =>
+        tx.multipartUploads.complete(id),
+      );
+    } catch (error) {
+      await removeQuietly(scratchPath);
+      throw error;
+    }
+    crashpoint('multipart.published');
+    await removeParts(context, id);
+  }).catch(async (error: unknown) => {
+    if ((await catalog.objects.get(id)) === undefined) throw notFound();
+    throw error;
+  });
+}
+
+/** The files of all parts, in order. */
+async function checkedParts(
+  context: AppContext,
+  upload: MultipartUploadRow,
+  parts: readonly UploadedPart[],
+): Promise<readonly string[]> {
+  const given = new Map(parts.map(({ number, etag }) => [number, etag]));
+  const count = partCount(upload);
+  const unknown = parts.find(({ number }) => number < 1 || number > count);
+  if (unknown !== undefined)
+    throw invalid('parts', `The file has no part ${unknown.number}; its parts are 1 to ${count}.`);
+  if (given.size < parts.length) throw invalid('parts', 'A part is named twice.');
+  const stored = new Set((await list(context.data.partsOf(upload.id))).map(({ name }) => name));
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const missing = numbers.filter((number) => !given.has(number));
+  if (missing.length > 0)
+    throw invalid('parts', `The file has ${count} parts; name these, too: ${shown(missing)}.`);
+  const wrong = numbers.filter((number) => !stored.has(`${number}-${given.get(number)}`));
+  if (wrong.length > 0)
+    throw invalid('parts', `These parts have not arrived with the etag given; send them again: ${shown(wrong)}.`); // prettier-ignore
+  return numbers.map((number) => context.data.part(upload.id, number, given.get(number)!));
+}
+
+function shown(numbers: readonly number[]): string {
+  const more = numbers.length > 20 ? ` and ${numbers.length - 20} more` : '';
+  return numbers.slice(0, 20).join(', ') + more;
+}
+
+/** The bytes of files, one after another. */
+async function* joined(paths: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const path of paths) {
+    const file = await openFile(path);
+    try {
+      yield* file.stream();
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Ends an upload in parts and removes its parts; the file stays without content. Throws a 400 if there is none to end. */
+export async function abortMultipart(context: AppContext, id: number): Promise<void> {
+  await withDatasetLock(id, async () => {
+    await context.catalog.transaction(async (tx) => {
+      const upload = await tx.multipartUploads.get(id);
+      if (upload === undefined || upload.isComplete)
+        throw new AppError('invalid', 'The object has no upload in parts that could be aborted.');
+      await tx.multipartUploads.delete(id);
+    });
+    await removeParts(context, id);
+  });
+}
+
+/** Removes the parts of a file, ignoring errors: the next start removes what is left. */
+export async function removeParts({ data }: AppContext, id: number): Promise<void> {
+  await removeTree(data.partsOf(id)).catch(() => undefined);
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
+import type { AppContext } from '../../http/app-context.js';
+
+/** The object and the revision in a signed upload URL. */
+export interface SignedUpload {
+  readonly id: number;
+  readonly revision: number;
+}
+
+/**
+ * Streams a body to disk and makes it the content of the file, if its size and MD5 are those announced in the request or at the
+ * creation of the file. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8).
+ */
+export async function receiveUpload(
+  context: AppContext,
+  target: SignedUpload,
+  body: IncomingMessage,
+  contentMd5: string | undefined,
+): Promise<string> {
+  const object = await context.catalog.objects.get(target.id);
+  if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
+  const announced = target.revision === 1 ? object : { size: null, md5: null };
+  return receiveBody(context, object.id, body, announced, contentMd5, (scratchPath, written) =>
+    publishUpload(context, object.id, scratchPath, written),
+  );
+}
+
+/**
+ * Streams a body to a file in the scratch folder, checks its size and MD5, and calls `publish`, which links or moves the file to where it belongs.
+ * Returns the MD5 in hex.
+ */
+export async function receiveBody(
+  context: AppContext,
+  objectId: number,
+  body: IncomingMessage,
+  announced: AnnouncedContent,
+  contentMd5: string | undefined,
+  publish: (scratchPath: string, written: WrittenFile) => Promise<void>,
+): Promise<string> {
+  const expected = expectedContent(announced, body.headers['content-length'], contentMd5);
+  const scratchPath = uploadScratch(context, objectId);
+  try {
+    const limit = expected.bytes;
+    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLarge(limit) };
+    const written = await writeStream(scratchPath, body, options).catch((error: unknown) => {
+      // The client closed the connection, which is not an error of the server.
+      throw error instanceof AppError ? error : interrupted(error);
+    });
+    checkContent(written, expected);
+    crashpoint('upload.partial');
+    await publish(scratchPath, written);
+    return written.md5;
+  } catch (error) {
+    await removeQuietly(scratchPath);
+    throw error;
+  }
+}
+
+/** A new path in the scratch folder for bytes of a file; the next start removes what is left there. */
+export function uploadScratch({ data }: AppContext, objectId: number): string {
+  return data.path('scratch', `upload-${objectId}-${randomUUID()}`);
+}
+
+/** Removes a file, ignoring errors: the sweep at the next start removes what is left. */
+export async function removeQuietly(path: string): Promise<void> {
+  await removeFile(path).catch(() => undefined);
+}
+
+/** The size and MD5 in hex that were announced; null where they were not. */
+export type AnnouncedContent = Pick<ObjectRow, 'size' | 'md5'>;
+
+interface ExpectedContent {
+  readonly bytes: number | undefined;
+  readonly md5s: readonly string[];
+}
+
+/** The size and MD5 of the first revision may be set when the file is created; those of later revisions come with the upload. */
+function expectedContent(
+  announced: AnnouncedContent,
+  contentLength: string | undefined,
+  contentMd5: string | undefined,
+): ExpectedContent {
+  const length = contentLength === undefined ? undefined : Number(contentLength);
+  const size = announced.size ?? length;
+  if (length !== undefined && size !== length) {
+    throw new AppError(
+      'invalid',
+      `the body has ${length} bytes, but the file was announced with ${size}`,
+    );
+  }
+  const md5s = [announced.md5, contentMd5Hex(contentMd5)].filter((md5) => md5 !== null);
+  return { bytes: size, md5s };
+}
+
+function contentMd5Hex(contentMd5: string | undefined): string | null {
+  if (contentMd5 === undefined) return null;
+  const text = contentMd5.trim();
+  if (/^[0-9a-fA-F]{32}$/.test(text)) return text.toLowerCase(); // some clients send hex
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.byteLength === 16) return bytes.toString('hex');
+  throw new AppError('invalid', 'Content-MD5 must be the base64 text of 16 bytes');
+}
+
+function tooLarge(bytes: number): () => AppError {
+  return () => new AppError('invalid', `the body has more than the ${bytes} bytes announced`);
+}
+
+function interrupted(cause: unknown): AppError {
+  return new AppError('invalid', 'the upload broke off', undefined, cause);
+}
+
+function checkContent(written: WrittenFile, expected: ExpectedContent): void {
+  if (expected.bytes !== undefined && written.bytes !== expected.bytes) {
+    const message = `the body has ${written.bytes} bytes, but the file was announced with ${expected.bytes}`;
+    throw new AppError('invalid', message);
+  }
+  const wrong = expected.md5s.find((md5) => md5 !== written.md5);
+  if (wrong === undefined) return;
+  throw new AppError('invalid', `the body's md5 is ${written.md5}, but ${wrong} was announced`);
+}
+
+/**
+ * Makes a file of the scratch folder the content of an object, and removes it there; `also` is done in the same transaction. Each upload has a scratch file of its own;
+ * of concurrent uploads, the last to finish becomes the content.
+ */
+export async function publishUpload(
+  context: AppContext,
+  id: number,
+  scratchPath: string,
+  written: WrittenFile,
+  also: (tx: Tables) => Promise<void> = async () => undefined,
+): Promise<void> {
+  let linked: string | undefined;
+  const published = context.catalog.transaction(async (tx) => {
+    const object = await tx.objects.get(id);
+    if (!object) throw notFound(); // deleted meanwhile
+    const revision = object.revision + 1;
+    const path = context.data.object(id, revision);
+    await linkFile(scratchPath, path); // the name in the scratch folder shows a restart that this was not completed
+    linked = path;
+    await syncFolder(context.data.objects);
+    crashpoint('upload.renamed');
+    await tx.objects.update(id, {
+      revision,
+      size: written.bytes,
+      md5: written.md5,
+      availability: 'available',
+      documentsCount: null,
+    });
+    await also(tx);
+    return object.revision;
+  });
+  const replaced = await published.catch(async (error: unknown) => {
+    if (linked !== undefined) await removeQuietly(linked);
+    throw error;
+  });
+  await removeQuietly(scratchPath);
+  if (replaced === 0) return;
+  await removeQuietly(context.data.object(id, replaced));
+  await context.scheduler.fileTables.drop(id);
+}

@@ -1,0 +1,281 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { budgets } from '../../../engine/core/budgets.js';
+import { sweepExpired } from '../../../scheduler/queue/sweep.js';
+import { startLab } from '../lab.js';
+import { grant, idOf, send, startServer, type Answer, type Client } from '../server.js';
+
+/* Uploads in parts (contract 6.5). */
+
+const limits = { multipartBytes: 1000, partBytes: 400 };
+const { server, ann, vaultId } = await startLab({ limits });
+let reader: Client;
+let stranger: Client;
+
+beforeAll(async () => {
+  reader = await server.user('reader');
+  stranger = await server.user('stranger', { domain: 'other' });
+  await grant(server, vaultId, reader, 'read');
+});
+
+const md5Of = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+
+interface Part {
+  readonly part_number: number;
+  readonly start_byte: number;
+  readonly end_byte: number;
+  readonly size: number;
+  readonly upload_url: string;
+  readonly etag: string | null;
+}
+
+interface Started {
+  readonly id: number;
+  readonly json: Record<string, unknown>;
+  readonly parts: readonly Part[];
+  readonly bytes: Buffer;
+}
+
+/** Creates a file of random bytes that is uploaded in parts. */
+async function started(size = 1050, more: object = {}): Promise<Started> {
+  const bytes = randomBytes(size);
+  const file = { vault_id: vaultId, object_type: 'file', filename: 'large.bin', size };
+  const made = await ann.post('/v2/objects', { ...file, md5: md5Of(bytes), ...more });
+  expect([made.status, made.json['is_multipart']]).toEqual([201, true]);
+  return { id: idOf(made), json: made.json, parts: made.json['presigned_urls'] as Part[], bytes };
+}
+
+function bytesOf({ bytes }: Started, { start_byte: start, end_byte: end }: Part): Buffer {
+  return bytes.subarray(start, end + 1);
+}
+
+/** Sends a part; returns what completes it. */
+async function sent(upload: Started, part: Part): Promise<object> {
+  const answer = await send('', 'PUT', part.upload_url, bytesOf(upload, part));
+  expect([answer.status, answer.text]).toEqual([200, '']);
+  const etag = answer.headers.get('etag')!;
+  expect(etag).toBe(`"${md5Of(bytesOf(upload, part))}"`);
+  return { part_number: part.part_number, etag: etag.replaceAll('"', '') };
+}
+
+async function allSent(upload: Started): Promise<readonly object[]> {
+  return Promise.all(upload.parts.map((part) => sent(upload, part)));
+}
+
+function complete({ json }: Started, parts: unknown, who: Client = ann): Promise<Answer> {
+  const body = { upload_id: json['upload_id'], physical_object_id: json['upload_key'], parts };
+  return who.post('/v2/complete_multi_part', body);
+}
+
+function refresh({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
+  const body = { upload_id: json['upload_id'], key: json['upload_key'], ...more };
+  return who.post('/v2/presigned_urls', body);
+}
+
+async function content(id: number): Promise<Buffer> {
+  const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
+  return Buffer.from(await (await fetch(String(url))).arrayBuffer());
+}
+
+async function partFolders(): Promise<readonly string[]> {
+  return readdir(server.data.parts);
+}
+
+describe('an upload in parts (D8)', () => {
+  test('begins where the announced size reaches the limit, and its parts cover the file', async () => {
+    const { parts, json } = await started(1050);
+    expect(parts.map((part) => [part.part_number, part.start_byte, part.end_byte, part.size])).toEqual([
+      [1, 0, 399, 400],
+      [2, 400, 799, 400],
+      [3, 800, 1049, 250],
+    ]); // prettier-ignore
+    expect(json).toMatchObject({ upload_url: null, availability: 'unverified' });
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'small.bin' };
+    for (const more of [{ size: 999 }, {}]) {
+      const small = await ann.post('/v2/objects', { ...file, ...more });
+      expect(small.json).toMatchObject({
+        is_multipart: false,
+        upload_id: null,
+        presigned_urls: [],
+      });
+      expect(small.json['upload_url']).toEqual(expect.any(String));
+    }
+  });
+
+  test('takes the parts in any order and again, and gives the file', async () => {
+    const upload = await started(2000);
+    const [first, second, ...others] = upload.parts.toReversed();
+    await sent(upload, first!);
+    // With bytes that were damaged on their way, and then with the right ones.
+    const damaged = await send('', 'PUT', second!.upload_url, Buffer.alloc(second!.size));
+    expect(damaged.status).toBe(200);
+    const etags = [await sent(upload, first!), await sent(upload, second!)];
+    for (const part of others) etags.push(await sent(upload, part));
+    expect(await partFolders()).toContain(String(upload.id));
+    expect(await readdir(server.data.partsOf(upload.id))).toHaveLength(upload.parts.length);
+    const done = await complete(upload, etags);
+    expect([done.status, done.json['message']]).toEqual([200, expect.any(String)]);
+    const { json } = await ann.get(`/v2/objects/${upload.id}`);
+    const whole = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
+    expect(json).toMatchObject({ ...whole, is_multipart: false });
+    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+    expect(await partFolders()).not.toContain(String(upload.id));
+    // The answer may have been lost.
+    expect((await complete(upload, etags)).status).toBe(200);
+    expect((await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
+  });
+
+  test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
+    const upload = await started(1050);
+    const [etag] = [await sent(upload, upload.parts[1]!)] as { etag: string }[];
+    const all = (await refresh(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
+    expect(all.map((part) => part.etag)).toEqual([null, etag!.etag, null]);
+    const some = await refresh(upload, { part_numbers: [3, '1'] });
+    const parts = some.json['presigned_urls'] as Part[];
+    expect([some.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
+    const rest = [await sent(upload, parts[0]!), await sent(upload, parts[1]!)];
+    expect((await complete(upload, [etag, ...rest])).status).toBe(200);
+    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+  });
+
+  test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
+    const size = 40_000_000;
+    const slow = await startServer({ limits: { ...limits, keepAliveMs: 1 } });
+    try {
+      const bob = await slow.user('bob');
+      const file = { vault_id: idOf(await bob.post('/v2/vaults', { name: 'Lab' })), object_type: 'file', filename: 'a', size }; // prettier-ignore
+      const { json } = await bob.post('/v2/objects', file);
+      const parts = json['presigned_urls'] as Part[];
+      expect([parts.length, parts[0]!.size]).toEqual([Math.ceil(size / 1024 ** 2), 1024 ** 2]);
+      const bytes = randomBytes(size);
+      const etags = await Promise.all(parts.map((part) => sent({ id: 0, json, parts, bytes }, part))); // prettier-ignore
+      const done = await complete({ id: 0, json, parts, bytes }, etags, bob);
+      expect([done.status, done.text]).toEqual([200, expect.stringMatching(/^ +\{"message":/)]);
+      expect((await bob.get(`/v2/objects/${String(json['id'])}`)).json['md5']).toBe(md5Of(bytes));
+    } finally {
+      await slow.close();
+    }
+  });
+
+  test('is completed once by requests that come together', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const answers = await Promise.all([1, 2, 3].map(() => complete(upload, etags)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const blobs = (await readdir(server.data.objects)).filter((name) => name.startsWith(`${upload.id}-`)); // prettier-ignore
+    expect(blobs).toEqual([`${upload.id}-1`]);
+  });
+
+  test.each<[string, (etags: readonly object[]) => unknown, RegExp]>([
+    ['no parts', () => undefined, /required/],
+    ['a part too few', (etags) => etags.slice(1), /3 parts.*: 1\./],
+    ['a part twice', (etags) => [...etags, etags[0]], /twice/],
+    ['a part too many', (etags) => [...etags, { part_number: 4, etag: '0'.repeat(32) }], /no part 4/], // prettier-ignore
+    ['another etag', (etags) => [{ part_number: 1, etag: '0'.repeat(32) }, ...etags.slice(1)], /again: 1\./], // prettier-ignore
+    ['a malformed etag', () => [{ part_number: 1, etag: 'x' }], /parts\[0\].*etag/],
+    ['a malformed number', () => [{ part_number: 'x', etag: '0'.repeat(32) }], /parts\[0\].*part_number/], // prettier-ignore
+  ])('is not completed with %s', async (_, change, message) => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const answer = await complete(upload, change(etags));
+    expect([answer.status, answer.json]).toEqual([
+      400,
+      { parts: [expect.stringMatching(message)] },
+    ]);
+    expect((await ann.get(`/v2/objects/${upload.id}`)).json['availability']).toBe('unverified');
+    expect((await complete(upload, etags)).status).toBe(200);
+  });
+
+  test('is not completed with another content than announced, and can be repaired', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const [first] = upload.parts;
+    const wrong = await send('', 'PUT', first!.upload_url, Buffer.alloc(first!.size));
+    const etag = wrong.headers.get('etag');
+    const refused = await complete(upload, [{ part_number: 1, etag }, ...etags.slice(1)]);
+    expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('md5')]);
+    const repaired = await sent(upload, first!);
+    expect((await complete(upload, [repaired, ...etags.slice(1)])).status).toBe(200);
+  });
+
+  test('refuses parts that are too short, too long or damaged, and parts that the file does not have', async () => {
+    const upload = await started();
+    const [part] = upload.parts;
+    const put = (bytes: Buffer, headers = {}): Promise<Answer> =>
+      send('', 'PUT', part!.upload_url, bytes, headers);
+    expect((await put(Buffer.alloc(399))).status).toBe(400);
+    expect((await put(Buffer.alloc(401))).status).toBe(400);
+    const md5 = createHash('md5').update('other').digest('base64');
+    expect((await put(bytesOf(upload, part!), { 'content-md5': md5 })).status).toBe(400);
+    expect(await partFolders()).not.toContain(String(upload.id));
+    const other = part!.upload_url.replace('/parts/1', '/parts/2');
+    expect((await send('', 'PUT', other, bytesOf(upload, part!))).status).toBe(403);
+    const tooMany = await refresh(upload, { part_numbers: [4] });
+    expect([tooMany.status, Object.keys(tooMany.json)]).toEqual([400, ['part_numbers']]);
+    const resized = await refresh(upload, { total_size: 1051 });
+    expect([resized.status, Object.keys(resized.json)]).toEqual([400, ['total_size']]);
+  });
+
+  test('is aborted with its parts', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const path = `/v2/objects/${upload.id}/multipart-upload`;
+    const aborted = await ann.delete(path);
+    expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
+    expect(await partFolders()).not.toContain(String(upload.id));
+    const again = await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!)); // prettier-ignore
+    const after = [again, await complete(upload, etags), await refresh(upload)];
+    expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect((await ann.delete(path)).status).toBe(400);
+    expect(await partFolders()).not.toContain(String(upload.id));
+  });
+
+  test('ends with its file', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    await ann.delete(`/v2/objects/${upload.id}`);
+    expect(await partFolders()).not.toContain(String(upload.id));
+    expect((await complete(upload, etags)).status).toBe(404);
+  });
+
+  test('is given up a week after the last part', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const { catalog, data } = server;
+    const report = (): void => undefined;
+    const last = (await catalog.multipartUploads.get(upload.id))!.updatedAt;
+    await sweepExpired(catalog, data, { now: last + budgets.multipartMs, report });
+    expect(await partFolders()).toContain(String(upload.id));
+    await sweepExpired(catalog, data, { now: last + budgets.multipartMs + 1, report });
+    expect(await partFolders()).not.toContain(String(upload.id));
+    expect((await complete(upload, etags)).status).toBe(404);
+  });
+
+  test('the address of a part ends with the right to write', async () => {
+    const writer = await server.user('writer');
+    await grant(server, vaultId, writer, 'write');
+    const upload = await started();
+    const { json } = await refresh(upload, {}, writer);
+    const [part] = json['presigned_urls'] as Part[];
+    const put = async (): Promise<number> =>
+      (await send('', 'PUT', part!.upload_url, bytesOf(upload, part!))).status;
+    expect(await put()).toBe(200);
+    await grant(server, vaultId, writer, 'read');
+    expect(await put()).toBe(403);
+    expect((await send('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), bytesOf(upload, part!))).status).toBe(403); // prettier-ignore
+  });
+
+  test('belongs to those who may write the file (A2)', async () => {
+    const upload = await started();
+    const etags = await allSent(upload);
+    const path = `/v2/objects/${upload.id}/multipart-upload`;
+    for (const [who, status] of [[reader, 403], [stranger, 404]] as const) {
+      const answers = [await complete(upload, etags, who), await refresh(upload, {}, who), await who.delete(path)]; // prettier-ignore
+      expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
+    } // prettier-ignore
+    const other = { ...upload, json: { ...upload.json, upload_key: '17' } };
+    const mixed = await complete(other, etags);
+    expect([mixed.status, Object.keys(mixed.json)]).toEqual([400, ['physical_object_id']]);
+  });
+});
