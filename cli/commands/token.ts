@@ -1,5 +1,6 @@
+import { audit } from '../../engine/catalog/audit-log.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
-import type { TokenRow } from '../../engine/catalog/tokens.js';
+import { tokenSubject, type TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
@@ -30,10 +31,13 @@ export const tokenAdd: Command = {
     const folder = await existingFolder(values.data, env);
     const { row, secret } = await withData(folder, async (data) => {
       const user = await userOf(data, positionals[0] ?? '');
-      return data.catalog.tokens.create(
-        { userId: user.id, kind, name, scope, expiresAt },
-        data.key,
-      );
+      return data.catalog.transaction(async (tx) => {
+        const wanted = { userId: user.id, kind, name, scope, expiresAt } as const;
+        const made = await tx.tokens.create(wanted, data.key);
+        const subject = tokenSubject(made.row, user.accountId);
+        await audit(tx, { actor: null, action: 'token.create', subject, details: { kind, scope } });
+        return made;
+      });
     });
     terminal.note(`Token ${row.id} (${row.scope}) of ${positionals[0]}, shown once:`);
     terminal.out(secret);
@@ -90,7 +94,16 @@ export const tokenRevoke: Command = {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
     const id = idOf(positionals[0]);
     const folder = await existingFolder(values.data, env);
-    const row = await withData(folder, ({ catalog }) => catalog.tokens.revoke(id));
+    const row = await withData(folder, ({ catalog }) =>
+      catalog.transaction(async (tx) => {
+        const revoked = await tx.tokens.revoke(id);
+        const user = revoked && (await tx.users.get(revoked.userId));
+        if (!user) return undefined;
+        const subject = tokenSubject(revoked, user.accountId);
+        await audit(tx, { actor: null, action: 'token.revoke', subject });
+        return revoked;
+      }),
+    );
     if (!row) throw new AppError('not-found', `there is no token ${id}`);
     terminal.note(`Token ${id} is revoked.`);
     return 0;

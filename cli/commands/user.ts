@@ -2,7 +2,8 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
-import { removeUser } from '../../engine/catalog/change-user.js';
+import { audit } from '../../engine/catalog/audit-log.js';
+import { removeUser, userSubject } from '../../engine/catalog/change-user.js';
 import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
@@ -56,7 +57,10 @@ export const userPassword: Command = {
     await withData(folder, async ({ catalog }) => {
       const user = await catalog.users.byEmail(email);
       if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
-      await catalog.passwords.set(user.id, hash);
+      await catalog.transaction(async (tx) => {
+        await tx.passwords.set(user.id, hash);
+        await audit(tx, { actor: null, action: 'password.set', subject: userSubject(user) });
+      });
     });
     terminal.note(`The password of ${email} is set.`);
     return 0;

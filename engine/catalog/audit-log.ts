@@ -26,12 +26,18 @@ export const auditActions = [
   'invitation.create',
   'invitation.revoke',
   'invitation.accept',
+  'token.create',
+  'token.revoke',
+  'password.set',
+  'application.create',
+  'application.replace_secret',
+  'application.delete',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
 /** What a change was made to. Its name is kept, because it may be deleted later. */
 export interface AuditSubject {
-  readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token';
+  readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token' | 'application';
   readonly id: number;
   readonly name: string;
   readonly accountId: number;

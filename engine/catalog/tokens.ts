@@ -1,4 +1,5 @@
 import { invalid } from '../core/errors.js';
+import type { AuditSubject } from './audit-log.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
@@ -86,6 +87,11 @@ const tokens = table<TokenRow, { hash: string }>(
   },
   { hash: 'plain' },
 );
+
+/** A token in the audit log of its user's account: by its name, or its first characters. */
+export function tokenSubject({ id, name, prefix }: TokenRow, accountId: number): AuditSubject {
+  return { type: 'token', id, name: name || `${prefix}…`, accountId };
+}
 
 /** Statements over tokens. */
 export function tokenTable(db: Database): TokenTable {

@@ -87,7 +87,7 @@ describe('a workbook', () => {
     expect(found).toHaveLength(all.length);
   });
 
-  test('has texts of 32,767 characters, and warns of those that it cuts', async () => {
+  test('has texts of 32,767 characters, and warns of those that it cuts (D4)', async () => {
     const edge = `${'a'.repeat(32_766)}😀b`;
     const values = ['a'.repeat(32_767), 'é'.repeat(40_000), edge, 'short'];
     const from = await own.dataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
@@ -105,7 +105,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  test('goes on in another sheet where one is full', async () => {
+  test('goes on in another sheet where one is full (D4)', async () => {
     const numbers = Array.from({ length: 2_345 }, (_, i) => BigInt(i));
     const from = await own.dataset([column('n', 'long')], [numbers]);
     for (const size of [1, 700, 1_000, 2_345, 2_346]) {
@@ -135,7 +135,7 @@ describe('a workbook', () => {
     );
   });
 
-  test('cannot have more columns than a sheet', async () => {
+  test('cannot have more columns than a sheet (D4)', async () => {
     const from = await own.dataset([listOf(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
     await expect(written('excel-expand', from, { request })).rejects.toMatchObject({
       code: 'invalid',

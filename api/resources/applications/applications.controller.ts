@@ -1,14 +1,16 @@
 import { Controller } from '@nestjs/common';
 import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
 import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
-import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
+import { audit, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { notFound } from '../../../engine/core/errors.js';
-import { Access, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
 import { oneId, omitUndefined, value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
+import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
@@ -63,11 +65,35 @@ export const ApplicationsController = crudController<
       })),
     );
   },
-  resolve: async (_context, caller, _form, _values, row) => {
+  create: ({ catalog }, { caller, form, values }) => {
+    form.done();
     requireUserItself(caller);
-    return row ? {} : { isShared: true, secretVersion: 1 };
+    const owner = { userId: caller.user.id, accountId: caller.account.id };
+    const wanted = {
+      ...(values as NewResource<ApplicationRow>),
+      ...owner,
+      isShared: true,
+      secretVersion: 1,
+    };
+    return catalog.transaction(async (tx) => {
+      const row = await tx.applications.create(wanted);
+      await audit(tx, {
+        actor: caller.user,
+        action: 'application.create',
+        subject: subjectOf(row),
+      });
+      return row;
+    });
   },
-  delete: ({ catalog }, { id }) => catalog.applications.delete(id),
+  resolve: async (_context, caller) => {
+    requireUserItself(caller);
+    return {};
+  },
+  delete: ({ catalog }, row, { user }) =>
+    catalog.transaction(async (tx) => {
+      await tx.applications.delete(row.id);
+      await audit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
+    }),
 });
 
 /** The operations on the secret of an application. */
@@ -99,11 +125,18 @@ export class ApplicationSecretsController {
 
   @Operation(applicationSecretOperations.replace)
   @Access('write', 'application')
-  async replace(@Resource() { id, secretVersion }: ApplicationRow): Promise<object> {
+  async replace(
+    @Resource() { id, secretVersion }: ApplicationRow,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
     const patch = { secretVersion: secretVersion + 1 };
-    const row = await this.context.catalog.applications.update(id, patch);
-    if (row === undefined) throw notFound();
-    return this.#view(row);
+    return this.context.catalog.transaction(async (tx) => {
+      const row = await tx.applications.update(id, patch);
+      if (row === undefined) throw notFound();
+      const subject = subjectOf(row);
+      await audit(tx, { actor: user, action: 'application.replace_secret', subject });
+      return this.#view(row);
+    });
   }
 
   #view(row: ApplicationRow): object {
@@ -112,4 +145,8 @@ export class ApplicationSecretsController {
       client_secret: clientSecretOf(row, this.context.signingKey),
     };
   }
+}
+
+function subjectOf({ id, name, accountId }: ApplicationRow): AuditSubject {
+  return { type: 'application', id, name, accountId };
 }

@@ -30,7 +30,7 @@ export const auditEntry = declareResource<AuditRow, EntryContext>({
       show: (_, { actor }) => (actor ? userSummary.view(actor, {}) : null),
     },
     subject_type: {
-      type: oneOf('vault', 'group', 'user', 'invitation', 'token'),
+      type: oneOf('vault', 'group', 'user', 'invitation', 'token', 'application'),
       example: 'vault',
     },
     subject_id: { type: id, example: 12 },

@@ -1,5 +1,7 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { requireUserItself } from '../../../engine/catalog/access.js';
+import { audit } from '../../../engine/catalog/audit-log.js';
+import { userSubject } from '../../../engine/catalog/change-user.js';
 import { hashPassword } from '../../../engine/catalog/passwords.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Public } from '../../http/access.js';
@@ -107,7 +109,12 @@ export class PasswordsController {
       if (!isRight) form.fail('current_password', 'This is not the current password.');
       form.done();
     }
-    await passwords.set(id, await hashPassword(password));
+    const hash = await hashPassword(password);
+    await this.context.catalog.transaction(async (tx) => {
+      await tx.passwords.set(id, hash);
+      const subject = userSubject(caller.user);
+      await audit(tx, { actor: caller.user, action: 'password.set', subject });
+    });
     return { detail: 'The password is set.' };
   }
 }

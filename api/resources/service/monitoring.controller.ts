@@ -31,7 +31,8 @@ export const monitoringOperations = declareOperations('', 'Service', {
   readyz: {
     method: 'GET',
     paths: ['/readyz'],
-    summary: 'Answers 200 when the catalogue answers, the worker runs and the disk has space, else 503.',
+    summary:
+      'Answers 200 when the catalogue answers, the worker runs and the disk has space, else 503.',
     answer: ready,
   },
   metrics: {

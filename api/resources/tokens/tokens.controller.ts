@@ -1,5 +1,6 @@
 import { requireUserItself } from '../../../engine/catalog/access.js';
-import type { NewToken, TokenFilter } from '../../../engine/catalog/tokens.js';
+import { audit } from '../../../engine/catalog/audit-log.js';
+import { tokenSubject, type NewToken, type TokenFilter } from '../../../engine/catalog/tokens.js';
 import { crudController } from '../../http/crud.js';
 import { omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
@@ -45,8 +46,13 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     form.done();
     requireUserItself(caller);
     const wanted = { ...(values as NewToken), userId: caller.user.id };
-    const { row, secret } = await catalog.tokens.create(wanted, signingKey);
-    return { ...row, secret };
+    return catalog.transaction(async (tx) => {
+      const { row, secret } = await tx.tokens.create(wanted, signingKey);
+      const subject = tokenSubject(row, caller.account.id);
+      const details = { kind: row.kind, scope: row.scope };
+      await audit(tx, { actor: caller.user, action: 'token.create', subject, details });
+      return { ...row, secret };
+    });
   },
   resolve: async (_context, _caller, form, _values, row) => {
     const message = 'Only the name of a token can be changed; create another one and revoke this.';
@@ -55,7 +61,10 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
     refuseChange(form, 'expires_at', timestamp.format?.(row?.expiresAt ?? null), message);
     return {};
   },
-  delete: async ({ catalog }, { id }) => {
-    await catalog.tokens.revoke(id);
-  },
+  delete: ({ catalog }, row, { user, account }) =>
+    catalog.transaction(async (tx) => {
+      await tx.tokens.revoke(row.id);
+      const subject = tokenSubject(row, account.id);
+      await audit(tx, { actor: user, action: 'token.revoke', subject });
+    }),
 });

@@ -329,6 +329,33 @@ describe('the audit log', () => {
     ]);
   });
 
+  test('has what was done to credentials, and none of their secrets', async () => {
+    const other = boss.user.id;
+    const made = await boss.post('/v2/tokens', { name: 'laptop', scope: 'read' });
+    const token = idOf(made);
+    await boss.delete(`/v2/tokens/${token}`);
+    expect(await entries(`subject_type=token&subject_id=${token}`)).toEqual([
+      ['token.create', other, { kind: 'token', scope: 'read' }],
+      ['token.revoke', other, {}],
+    ]);
+    const redirect_uris = 'https://apps.example.org/callback';
+    const application = idOf(await boss.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
+    const secret = (await boss.post(`/v2/applications/${application}/secret`)).json['client_secret']; // prettier-ignore
+    await boss.delete(`/v2/applications/${application}`);
+    expect(await entries(`subject_type=application&subject_id=${application}`)).toEqual([
+      ['application.create', other, {}],
+      ['application.replace_secret', other, {}],
+      ['application.delete', other, {}],
+    ]);
+    const password = 'a long phrase of the boss';
+    await boss.put('/v1/user/password', { password });
+    const [last] = await entries(`action=password.set`);
+    expect(last).toEqual(['password.set', other, {}]);
+    const log = (await boss.get('/v2/audit_log?limit=1000')).text;
+    for (const text of [String(made.json['token']), String(secret), password])
+      expect(log).not.toContain(text);
+  });
+
   test('records nothing of a change that is refused', async () => {
     const before = (await boss.get('/v2/audit_log')).json['total'];
     const [owner] = listOf(await boss.get('/v1/users?role=primary_owner'));

@@ -239,7 +239,7 @@ describe('an upload in parts (D8)', () => {
     expect((await complete(upload, etags)).status).toBe(404);
   });
 
-  test('is given up a week after the last part', async () => {
+  test('T0: is given up a week after the last part', async () => {
     const upload = await started();
     const etags = await allSent(upload);
     const { catalog, data } = server;
