@@ -22,6 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Where the budgets are tested that are not tested here. */
 const elsewhere: Partial<Record<Budget, string>> = {
   multipartMs: 'api/resources/multipart',
+  uploadParts: 'api/resources/multipart',
   jsonDepth: 'readers/jsonl/jsonl',
   recordKeysWarning: 'readers/jsonl/jsonl',
   recordKeysError: 'readers/jsonl/jsonl',

@@ -252,6 +252,22 @@ describe('an upload in parts (D8)', () => {
     expect((await complete(upload, etags)).status).toBe(404);
   });
 
+  test('T0: has larger parts where there would be more than uploadParts', async () => {
+    const size = 400 * budgets.uploadParts;
+    const counts: number[] = [];
+    for (const bytes of [size, size + 1, 5e12]) {
+      const body = { vault_id: vaultId, object_type: 'file', filename: 'large', size: bytes };
+      const { json } = await ann.post('/v2/objects', body);
+      const parts = json['presigned_urls'] as Part[];
+      expect(parts.reduce((sum, one) => sum + one.size, 0)).toBe(bytes);
+      expect(parts.at(-1)!.end_byte).toBe(bytes - 1);
+      expect(new Set(parts.slice(0, -1).map((one) => one.size)).size).toBeLessThanOrEqual(1);
+      counts.push(parts.length);
+    }
+    expect(counts[0]).toBe(budgets.uploadParts);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(budgets.uploadParts);
+  });
+
   test('the address of a part ends with the right to write', async () => {
     const writer = await server.user('writer');
     await grant(server, vaultId, writer, 'write');
