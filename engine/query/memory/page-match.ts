@@ -12,11 +12,12 @@ import { isVariant, placeFields } from '../predicate/variant-place.js';
 import type { MemoryColumn } from './column.js';
 import { completed } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
-import type { SelectionVector } from './match/selection-vector.js';
+import { isSparse, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage } from './page-column.js';
 import { fieldName } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
+import { acquireBytes, releaseBytes } from './selection-bytes.js';
 
 /** A predicate whose matches can be looked for in single pages, prepared for one query. */
 export interface PageQuery {
@@ -178,23 +179,31 @@ function isFinite(bound: Bound): boolean {
   return typeof bound !== 'number' || Number.isFinite(bound);
 }
 
-/** The rows of a segment that match, looked for in these pages; undefined if the columns of a page do not tell. */
+/** The rows of a segment of `rows` rows that match, looked for in these pages; undefined if the columns of a page do not tell. */
 export function matchPages(
   pages: readonly RowPage[],
+  rows: number,
   match: Matcher,
   columnOf: (page: RowPage, field: FieldRef) => MemoryColumn | undefined,
 ): SelectionVector | undefined {
-  const rows: number[] = [];
+  const numbers: number[] = [];
+  let mask: Uint8Array | undefined;
   for (const page of pages) {
     const found = completed(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
     if (isUnsupported(found)) return undefined;
     if (found === 'none') continue;
-    if (found !== 'all' && found.BYTES_PER_ELEMENT === 4) {
-      for (const row of found) rows.push(page.first + row);
+    if (isSparse(found)) {
+      for (const row of found) numbers.push(page.first + row);
       continue;
     }
-    for (let row = 0; row < page.rows; row++)
-      if (found === 'all' || found[row] === 1) rows.push(page.first + row);
+    mask ??= acquireBytes(rows).fill(0);
+    if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
+    else {
+      mask.set(found, page.first);
+      releaseBytes(found);
+    }
   }
-  return rows.length === 0 ? 'none' : Int32Array.from(rows);
+  if (mask === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
+  for (const row of numbers) mask[row] = 1;
+  return mask;
 }

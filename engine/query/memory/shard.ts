@@ -264,7 +264,7 @@ export class Shard {
     if (missed.inARow === mostMisses) return undefined;
     const pages = pagesToRead(file, paged, groups, areVariantsPlaced);
     missed.inARow = pages === undefined ? missed.inARow + 1 : 0;
-    const found = pages && matchPages(pages, match, cache.column);
+    const found = pages && matchPages(pages, segment.rows, match, cache.column);
     const { deleted } = this.#cache.view(snapshot, segment);
     return (
       found && { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' }

@@ -36,12 +36,20 @@ export function caseVariantsOf(
     // oxlint-disable-next-line no-control-regex -- the range of ASCII
     if (!/^[\u0000-\u007f]*$/.test(value)) return undefined;
     let spelled = [''];
+    /** The characters since the last that has variants. */
+    let run = '';
     for (const char of lowerCase(value)) {
       const choices = variantsOf(char);
+      if (choices.length === 1) {
+        run += char;
+        continue;
+      }
       if (spelled.length * choices.length > most) return undefined;
-      spelled = choices.flatMap((choice) => spelled.map((before) => before + choice.toString()));
+      const endings = choices.map((choice) => run + choice.toString());
+      spelled = spelled.flatMap((before) => endings.map((ending) => before + ending));
+      run = '';
     }
-    for (const one of spelled) all.add(one);
+    for (const one of spelled) all.add(one + run);
   }
   return all.size > most ? undefined : [...all];
 }

@@ -16,18 +16,23 @@ export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
 
 type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: Column };
 
-/** Returns a function that finds the field's column in segments. Segments of the same schema are searched once. */
+/** Returns a function that finds the field's column in segments. Each schema is searched once. */
 export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
-  const known = new Map<Columns, Located>();
+  const key = leafKey(field.path);
   return ({ columns, stats }) => {
-    let located = known.get(columns);
-    if (located === undefined) known.set(columns, (located = locate(columns, field)));
+    let known = locations.get(columns);
+    if (known === undefined) locations.set(columns, (known = new Map()));
+    let located = known.get(key);
+    if (located === undefined) known.set(key, (located = locate(columns, field)));
     if (typeof located === 'string') return located;
     const leaf = Object.hasOwn(stats, located.key) ? stats[located.key] : undefined;
     const { isList, type } = located.column;
     return leaf === undefined ? 'unknown' : { stats: leaf, isList, type };
   };
 }
+
+/** By schema and by `leafKey` of the path: segments of the same data are asked for the same fields by query after query. */
+const locations = new WeakMap<Columns, Map<string, Located>>();
 
 function locate(columns: Columns, field: FieldRef): Located {
   let siblings: Columns = columns;

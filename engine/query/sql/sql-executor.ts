@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.js';
+import type { Columns } from '../../core/types.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
@@ -38,6 +39,7 @@ export class SqlExecutor implements Executor {
   readonly engine: SqlEngine;
   readonly #caseVariants: CaseVariantFinder;
   readonly #files = new VerifiedFiles();
+  readonly #rowNumbers = new WeakMap<Columns, boolean>();
 
   constructor(engine: SqlEngine) {
     this.engine = engine;
@@ -46,7 +48,13 @@ export class SqlExecutor implements Executor {
 
   /** True if statements return row numbers; false if they return `_id`s. */
   hasRowNumbers({ columns }: Snapshot): boolean {
-    return this.engine.language(columns).rowRef().type === 'long';
+    let known = this.#rowNumbers.get(columns);
+    if (known === undefined)
+      this.#rowNumbers.set(
+        columns,
+        (known = this.engine.language(columns).rowRef().type === 'long'),
+      );
+    return known;
   }
 
   /** Begins a query: finds case variants and prunes segments. */

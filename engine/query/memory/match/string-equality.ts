@@ -6,7 +6,7 @@ import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { ascending } from './selection-vector.js';
-import { scanEqual } from './string-scan.js';
+import { scanEnding, scanEqual } from './string-scan.js';
 import { someOf, stringAt, stringTest } from './string-test.js';
 
 /** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
@@ -29,15 +29,12 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
         return scanEqual(stored, count, wanted, ignoreCase);
       if (table === undefined) {
         const equal: number[] = [];
-        for (let value = 0; value < count; value++) {
-          const isEqual = bytes.some(
-            (text, i) =>
-              hasBytes(stored, value, text, ignoreCase) ??
-              form(stringAt(stored, value)) === list[i],
-          );
-          if (isEqual) equal.push(value);
-        }
-        return equal.length === 0 ? 'none' : Int32Array.from(equal);
+        for (const [i, text] of bytes.entries())
+          scanEnding(stored, count, text, ignoreCase, (value) => {
+            const isSame = hasBytes(stored, value, text, ignoreCase);
+            if (isSame ?? form(stringAt(stored, value)) === list[i]) equal.push(value);
+          });
+        return equal.length === 0 ? 'none' : ascending(equal);
       }
       wantedHashes ??= Int32Array.from(list, (text) => stringHash(lowerCase(text)));
       const found: number[] = [];

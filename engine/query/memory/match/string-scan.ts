@@ -103,6 +103,34 @@ export function begins(bytes: Buffer, from: number, to: number, start: Buffer): 
   return same === length;
 }
 
+/**
+ * Calls `each` with every value that may equal a string, which is in lower case if case is ignored: those whose last four bytes do not
+ * differ. The others are ruled out by one comparison.
+ */
+export function scanEnding(
+  { bytes, offsets }: Utf8Strings,
+  count: number,
+  text: Buffer,
+  ignoreCase: boolean,
+  each: (value: number) => void,
+): void {
+  if (text.length < 4) {
+    for (let value = 0; value < count; value++) each(value);
+    return;
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const folded = ignoreCase ? 0x20202020 : 0;
+  const wanted = text.readInt32LE(text.length - 4) | folded;
+  let start = offsets[0]!;
+  for (let value = 0; value < count; value++) {
+    const end = offsets[value + 1]!;
+    // The lower case of characters outside ASCII may have other bytes, and another number of them.
+    const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
+    start = end;
+    if ((last | folded) === wanted || (last & 0x80808080) !== 0) each(value);
+  }
+}
+
 /** Selects the values that equal one of these strings, where there is no table of hashes: a weak hash of each value rules out most. */
 export function scanEqual(
   values: Utf8Strings,

@@ -14,6 +14,7 @@ import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment
 import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
 import {
   countOf,
+  rowNumbers,
   type SelectionVector,
 } from '../../../../engine/query/memory/match/selection-vector.js';
 import { fieldsRead } from '../../../../engine/query/predicate/kinds.js';
@@ -131,11 +132,11 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       return [...firstRows.subarray(1)];
     });
     expect(pages.length).toBeLessThanOrEqual(all.length / 8);
-    const found = matchPages(pages, matcher(asked.predicate), (page, field) => {
+    const found = matchPages(pages, rows.length, matcher(asked.predicate), (page, field) => {
       const leaf = file.leaf(field.path)!;
       return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
     });
-    expect(found === 'none' ? [] : [...(found as Int32Array)]).toEqual(expected);
+    expect([...rowNumbers(found!, rows.length)]).toEqual(expected);
     // The whole way of a query, whose columns are in no cache.
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(answer.total).toBe(expected.length);

@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import { stringEquality } from '../../../../engine/query/memory/match/string-equality.js';
+import {
+  rowNumbers,
+  type SelectionVector,
+} from '../../../../engine/query/memory/match/selection-vector.js';
+import { lowerCase } from '../../../../engine/text/fold.js';
+import { seed } from '../../../seed.js';
+import { Random } from '../random.js';
+
+/** Characters of one to four bytes; the signs of Kelvin and the dotted I have lower cases of other lengths. */
+const characters = [...'aAkKzZ09-_~@`', '\u212A', '\u0130', 'é', 'É', 'ß', 'Σ', 'σ', '日', '🧬'];
+
+test(`strings without a table of hashes are compared as their lower cases are (seed ${seed})`, () => {
+  const random = new Random(seed);
+  const text = (): string =>
+    Array.from({ length: random.below(8) }, () => random.pick(characters)).join('');
+  for (let round = 0; round < 300; round++) {
+    const values = Array.from({ length: 200 }, text);
+    const wanted = Array.from({ length: 1 + random.below(6) }, () =>
+      random.below(2) === 0 ? random.pick(values) : text(),
+    );
+    for (const ignoreCase of [false, true]) {
+      const form = ignoreCase ? lowerCase : (value: string) => value;
+      const condition = { kind: 'in' as const, field, values: wanted, ignoreCase };
+      const found = stringEquality(condition).find(stored(values), values.length, 'all', none);
+      const expected = values.flatMap((value, i) =>
+        wanted.some((each) => form(each) === form(value)) ? [i] : [],
+      );
+      expect([...rowNumbers(found as SelectionVector, values.length)]).toEqual(expected);
+    }
+  }
+});
+
+const field = { name: 'text', path: ['text'], type: 'string' as const };
+const none = (): undefined => undefined;
+
+function stored(values: readonly string[]) {
+  const bytes = Buffer.from(values.join(''));
+  const offsets = new Uint32Array(values.length + 1);
+  for (const [i, value] of values.entries())
+    offsets[i + 1] = offsets[i]! + Buffer.byteLength(value);
+  return { kind: 'strings' as const, bytes, offsets };
+}
