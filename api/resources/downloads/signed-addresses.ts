@@ -1,4 +1,5 @@
 import { principalOf, type Kinds } from '../../../engine/catalog/access.js';
+import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { budgets } from '../../../engine/core/budgets.js';
@@ -92,9 +93,25 @@ export async function requireSigned<K extends ResourceKind>(
   level: Permission,
 ): Promise<Kinds[K]> {
   signer.verify(method, url);
-  const user = await principalOf(catalog, readId((query as QueryParams)['user']) ?? 0);
+  return requireOfUser(catalog, signedUser({ query }), kind, readId(id) ?? 0, level);
+}
+
+/** The id of the user for whom the address of a request was signed. */
+export function signedUser({ query }: Pick<ApiRequest, 'query'>): number {
+  return readId((query as QueryParams)['user']) ?? 0;
+}
+
+/** The row of an id. Throws 404 or 403 if this user is not active or does not have the permission. */
+export async function requireOfUser<K extends ResourceKind>(
+  tables: Tables,
+  userId: number,
+  kind: K,
+  id: number,
+  level: Permission,
+): Promise<Kinds[K]> {
+  const user = await principalOf(tables, userId);
   if (user === undefined) throw notFound();
-  return requireResource(catalog, user, kind, readId(id) ?? 0, level);
+  return requireResource(tables, user, kind, id, level);
 }
 
 /** The file name in a signed address. */

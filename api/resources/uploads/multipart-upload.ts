@@ -142,12 +142,13 @@ export interface UploadedPart {
 }
 
 /**
- * Joins the parts of an upload, and makes them the content of the file if its size and MD5 are those announced at its creation. Throws a 400 that names the
+ * Joins the parts of an upload for a user, and makes them the content of the file if its size and MD5 are those announced at its creation. Throws a 400 that names the
  * parts that are missing or differ; these can be sent again. An upload that is complete stays as it is.
  */
 export async function completeMultipart(
   context: AppContext,
   { id }: MultipartUploadRow,
+  userId: number,
   parts: readonly UploadedPart[],
 ): Promise<void> {
   const { catalog } = context;
@@ -165,7 +166,7 @@ export async function completeMultipart(
       if (object.md5 !== null && object.md5 !== written.md5)
         throw new AppError('invalid', `The file's md5 is ${written.md5}, but ${object.md5} was announced: send the parts that differ again.`); // prettier-ignore
       crashpoint('multipart.joined');
-      await publishUpload(context, id, scratchPath, written, (tx) =>
+      await publishUpload(context, { id, userId }, scratchPath, written, (tx) =>
         tx.multipartUploads.complete(id),
       );
     } catch (error) {

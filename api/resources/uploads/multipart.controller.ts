@@ -122,7 +122,7 @@ export class MultipartController {
     const parts = readParts(form);
     const upload = await this.#uploadNamed(form, 'physical_object_id', caller);
     const answer = { message: 'The file is complete.', object_id: upload.id };
-    const done = completeMultipart(this.context, upload, parts).then(() => answer);
+    const done = completeMultipart(this.context, upload, caller.user.id, parts).then(() => answer);
     const { keepAliveMs } = this.context.limits;
     const early = await Promise.race([done, setTimeout(keepAliveMs, undefined, { ref: false })]);
     if (early !== undefined) return early;

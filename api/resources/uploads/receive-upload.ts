@@ -7,11 +7,13 @@ import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
 import type { AppContext } from '../../http/app-context.js';
+import { requireOfUser } from '../downloads/signed-addresses.js';
 
-/** The object and the revision in a signed upload URL. */
+/** The object, the revision and the user in a signed upload URL. */
 export interface SignedUpload {
   readonly id: number;
   readonly revision: number;
+  readonly userId: number;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function receiveUpload(
   if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
   const announced = target.revision === 1 ? object : { size: null, md5: null };
   return receiveBody(context, object.id, body, announced, contentMd5, (scratchPath, written) =>
-    publishUpload(context, object.id, scratchPath, written),
+    publishUpload(context, target, scratchPath, written),
   );
 }
 
@@ -128,19 +130,18 @@ function checkContent(written: WrittenFile, expected: ExpectedContent): void {
 
 /**
  * Makes a file of the scratch folder the content of an object, and removes it there; `also` is done in the same transaction. Each upload has a scratch file of its own;
- * of concurrent uploads, the last to finish becomes the content.
+ * of concurrent uploads, the last to finish becomes the content. Throws 404 or 403 if the user has lost the permission to write since the upload began (threat A4).
  */
 export async function publishUpload(
   context: AppContext,
-  id: number,
+  { id, userId }: Pick<SignedUpload, 'id' | 'userId'>,
   scratchPath: string,
   written: WrittenFile,
   also: (tx: Tables) => Promise<void> = async () => undefined,
 ): Promise<void> {
   let linked: string | undefined;
   const published = context.catalog.transaction(async (tx) => {
-    const object = await tx.objects.get(id);
-    if (!object) throw notFound(); // deleted meanwhile
+    const object = await requireOfUser(tx, userId, 'object', id, 'write');
     const revision = object.revision + 1;
     const path = context.data.object(id, revision);
     await linkFile(scratchPath, path); // the name in the scratch folder shows a restart that this was not completed

@@ -2,7 +2,7 @@ import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { requireSigned } from '../downloads/signed-addresses.js';
+import { requireSigned, signedUser } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
@@ -23,7 +23,11 @@ export class UploadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const target = { id: readId(id) ?? 0, revision: readId(revision) ?? 0 };
+    const target = {
+      id: readId(id) ?? 0,
+      revision: readId(revision) ?? 0,
+      userId: signedUser(request),
+    };
     return this.receive(id, request, reply, () =>
       receiveUpload(this.context, target, request.raw, contentMd5),
     );

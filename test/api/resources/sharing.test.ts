@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '../../until.js';
 import { startLab } from '../lab.js';
 import { idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
 
@@ -333,6 +337,32 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     expect(await upload(addresses[1]!)).toBe(200);
     await boss.delete(`/v1/users/${writer.user.id}`);
     expect(await upload(addresses[2]!)).toBe(404);
+  });
+
+  test('an upload that has begun is not published without the right to write', async () => {
+    const { id, permissions } = await newVault();
+    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
+    const form = { vault_id: id, object_type: 'file', filename: newName() };
+    const { json } = await ben.post('/v2/objects', form);
+    const uploads = async (): Promise<number> =>
+      (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-')).length;
+    const attempt = async (meanwhile: () => Promise<unknown>): Promise<number | undefined> => {
+      const sent = request(String(json['upload_url']), { method: 'PUT' });
+      const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+      sent.write('first half, ');
+      await until(async () => (await uploads()) === 1);
+      await meanwhile();
+      sent.end('second half');
+      const [response] = await answered;
+      response.resume();
+      return response.statusCode;
+    };
+    const path = `/v2/objects/${String(json['id'])}`;
+    const revoked = await attempt(() => ann.put(permissions, { user_id: ben.user.id, permission: 'read' })); // prettier-ignore
+    expect([revoked, await uploads()]).toEqual([403, 0]);
+    expect((await ann.get(path)).json).toMatchObject({ availability: 'unverified', size: null });
+    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
+    expect(await attempt(async () => undefined)).toBe(200);
   });
 });
 
