@@ -24,7 +24,7 @@ export function delimitedWriter({
   });
   return {
     ...format,
-    partRecords: 8_192,
+    partRecords: 32_768,
     encode(records, context) {
       const areTexts = fileCells(context).map(({ column, isList }) =>
         hasAnyText({ ...column, isList }),
