@@ -1,9 +1,9 @@
-import { require as requireOn, type Kinds } from '../../engine/catalog/access.js';
+import { principalOf, require as requireOn, type Kinds } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { AppError, invalid } from '../../engine/core/errors.js';
+import { AppError, invalid, notFound } from '../../engine/core/errors.js';
 import { archivedProblem } from '../../scheduler/jobs/visible-data.js';
 import type { ResourceKind } from './access.js';
 import type { AppContext } from './app-context.js';
@@ -19,6 +19,19 @@ export function requireResource<K extends ResourceKind>(
   level: Permission,
 ): Promise<Kinds[K]> {
   return requireOn(tables, caller, kind, id, level);
+}
+
+/** The row of an id. Throws 404 or 403 if this user is not active or does not have the permission. */
+export async function requireOfUser<K extends ResourceKind>(
+  tables: Tables,
+  userId: number,
+  kind: K,
+  id: number,
+  level: Permission,
+): Promise<Kinds[K]> {
+  const user = await principalOf(tables, userId);
+  if (user === undefined) throw notFound();
+  return requireResource(tables, user, kind, id, level);
 }
 
 /**

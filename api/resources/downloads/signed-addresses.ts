@@ -1,7 +1,5 @@
-import { principalOf, type Kinds } from '../../../engine/catalog/access.js';
-import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { Kinds } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import { notFound } from '../../../engine/core/errors.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
@@ -12,7 +10,7 @@ import type { AppContext } from '../../http/app-context.js';
 import { readBoolean, readId } from '../../http/form.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiRequest } from '../../http/request.js';
-import { requireResource } from '../../http/require-resource.js';
+import { requireOfUser } from '../../http/require-resource.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
 /*
@@ -99,19 +97,6 @@ export async function requireSigned<K extends ResourceKind>(
 /** The id of the user for whom the address of a request was signed. */
 export function signedUser({ query }: Pick<ApiRequest, 'query'>): number {
   return readId((query as QueryParams)['user']) ?? 0;
-}
-
-/** The row of an id. Throws 404 or 403 if this user is not active or does not have the permission. */
-export async function requireOfUser<K extends ResourceKind>(
-  tables: Tables,
-  userId: number,
-  kind: K,
-  id: number,
-  level: Permission,
-): Promise<Kinds[K]> {
-  const user = await principalOf(tables, userId);
-  if (user === undefined) throw notFound();
-  return requireResource(tables, user, kind, id, level);
 }
 
 /** The file name in a signed address. */

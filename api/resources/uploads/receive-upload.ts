@@ -7,7 +7,7 @@ import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
 import type { AppContext } from '../../http/app-context.js';
-import { requireOfUser } from '../downloads/signed-addresses.js';
+import { requireOfUser } from '../../http/require-resource.js';
 
 /** The object, the revision and the user in a signed upload URL. */
 export interface SignedUpload {

@@ -17,7 +17,7 @@ import type { RowPage } from './page-column.js';
 import { fieldName } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
-import { acquireBytes, releaseBytes } from './selection-bytes.js';
+import { releaseBytes } from './selection-bytes.js';
 
 /** A predicate whose matches can be looked for in single pages, prepared for one query. */
 export interface PageQuery {
@@ -196,7 +196,7 @@ export function matchPages(
       for (const row of found) numbers.push(page.first + row);
       continue;
     }
-    mask ??= acquireBytes(rows).fill(0);
+    mask ??= new Uint8Array(rows);
     if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
     else {
       mask.set(found, page.first);

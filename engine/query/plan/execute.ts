@@ -52,7 +52,10 @@ export async function execute(
   const { engine, snapshot, request } = execution;
   const available: Available = {
     memory: engine.memory !== undefined,
-    rowNumbers: engine.sql.hasRowNumbers(snapshot),
+    // Few plans depend on it.
+    get rowNumbers() {
+      return engine.sql.hasRowNumbers(snapshot);
+    },
     refused,
   };
   const planned = plan(request, snapshot, available);

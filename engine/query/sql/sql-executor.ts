@@ -1,5 +1,4 @@
 import { AppError } from '../../core/errors.js';
-import type { Columns } from '../../core/types.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
@@ -39,7 +38,6 @@ export class SqlExecutor implements Executor {
   readonly engine: SqlEngine;
   readonly #caseVariants: CaseVariantFinder;
   readonly #files = new VerifiedFiles();
-  readonly #rowNumbers = new WeakMap<Columns, boolean>();
 
   constructor(engine: SqlEngine) {
     this.engine = engine;
@@ -48,13 +46,7 @@ export class SqlExecutor implements Executor {
 
   /** True if statements return row numbers; false if they return `_id`s. */
   hasRowNumbers({ columns }: Snapshot): boolean {
-    let known = this.#rowNumbers.get(columns);
-    if (known === undefined)
-      this.#rowNumbers.set(
-        columns,
-        (known = this.engine.language(columns).rowRef().type === 'long'),
-      );
-    return known;
+    return this.engine.language(columns).rowRef().type === 'long';
   }
 
   /** Begins a query: finds case variants and prunes segments. */

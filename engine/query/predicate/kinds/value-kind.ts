@@ -81,7 +81,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
         const { mayContain } = column.stats;
         if (mayContain && column.type === field.type && !isIn(mayContain)) return false;
-        // The positions tell what the bounds of the strings, which begin with them, would tell more slowly.
+        // Beyond the positions, which variants begin with after the build, the bounds of the strings rule out hardly anything.
         if (segment.areVariantsPlaced && mayLie) return mayLie(segment);
         if (column.isList || isInside === undefined || column.type !== field.type) return true;
         const { min, max } = column.stats;
