@@ -1,9 +1,5 @@
-import { hasAnyText } from '../engine/query/results/cells.js';
-import {
-  delimitedCell,
-  delimitedFormat,
-  type DelimitedLayout,
-} from '../engine/query/results/delimited.js';
+import { delimitedCell, delimitedFormat } from '../engine/query/results/delimited.js';
+import type { DelimitedLayout } from '../engine/query/results/page-format.js';
 import { fileCells, type Writer, type WriterOptions } from './writer.js';
 
 /** The properties in which delimited formats differ. */
@@ -25,12 +21,7 @@ export function delimitedWriter({
   return {
     ...format,
     partRecords: 32_768,
-    encode(records, context) {
-      const areTexts = fileCells(context).map(({ column, isList }) =>
-        hasAnyText({ ...column, isList }),
-      );
-      return records.cells(delimitedFormat(layout(context.options), areTexts));
-    },
+    encode: (records, { options }) => records.cells(delimitedFormat(layout(options))),
     bytesOf: (part) => [part],
     async *join(parts, context) {
       const titles = fileCells(context).map(({ title }) =>

@@ -1,6 +1,9 @@
+import type { StoredType } from '../engine/core/types.js';
+import { copiedAtOnce, copyText } from '../engine/query/results/cell-texts.js';
 import type { CellFormat } from '../engine/query/results/cells.js';
 import { writeRaw } from '../engine/query/results/json-bytes.js';
-import { writeAscii, writeDouble, writeWhole } from '../engine/query/results/number-bytes.js';
+import { writeAscii, writeDouble } from '../engine/query/results/number-bytes.js';
+import { writePlain, type CellForm, type WriteValue } from '../engine/query/results/scalar-text.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
 import type { FileCell } from './writer.js';
 
@@ -33,45 +36,74 @@ export function sheetRows(
   const cut = new Uint32Array(cells.length);
   const ends: number[] = [];
   const counts = [0];
-  const kinds = cells.map(kindOf);
   const references = cells.map((_, i) => Buffer.from(`<c r="${columnLetters(i)}`));
-  const openings = kinds.map(({ before }) => Buffer.from(`"${before}`));
   let inSheet = first % sheetRecords;
-  let isOpen = false;
-  let start = 0;
-  let from = 0;
 
   return {
     cut,
     ends,
     counts,
-    begin(out, cell) {
-      if (!isOpen) {
-        writeAscii(out, `<row r="${inSheet + 2}">`);
-        isOpen = true;
+    form: (cell) => sheetForm(() => cut[cell]!++),
+    writeRecord(out, texts, index) {
+      const row = Buffer.from(String(inSheet + 2));
+      let size = 0;
+      for (let i = 0; i < texts.length; i++) {
+        const { begins, ends: to } = texts[i]!;
+        if (begins[index]! >= 0)
+          size += references[i]!.length + row.length + to[index]! - begins[index]!;
       }
-      start = out.end;
-      write(out, references[cell]!);
-      writeWhole(out, inSheet + 2);
-      write(out, openings[cell]!);
-      from = out.end;
-    },
-    end(out, cell, isThere) {
-      if (!isThere) {
-        out.end = start;
-        return;
+      writeAscii(out, size === 0 ? `<row r="${inSheet + 2}"/>` : `<row r="${inSheet + 2}">`);
+      if (size > 0) {
+        out.reserve(size + copiedAtOnce);
+        const { bytes, view } = out;
+        let { end } = out;
+        for (let i = 0; i < texts.length; i++) {
+          const cell = texts[i]!;
+          if (cell.begins[index]! < 0) continue;
+          const reference = references[i]!;
+          for (let at = 0; at < reference.length; at++) bytes[end++] = reference[at]!;
+          for (let at = 0; at < row.length; at++) bytes[end++] = row[at]!;
+          end = copyText(cell, index, view, end);
+        }
+        out.end = end;
+        writeAscii(out, '</row>');
       }
-      const kind = kinds[cell]!;
-      if (kind.end(out, from)) cut[cell]!++;
-    },
-    endRecord(out) {
-      writeAscii(out, isOpen ? '</row>' : `<row r="${inSheet + 2}"/>`);
-      isOpen = false;
       counts[counts.length - 1]!++;
       if (++inSheet < sheetRecords) return;
       inSheet = 0;
       ends.push(out.end);
       counts.push(0);
+    },
+  };
+}
+
+/** The form of a cell: what follows the reference in its element `c`. `countCut` is called for each text that is cut. */
+function sheetForm(countCut: () => void): CellForm {
+  const scalar = (type: StoredType): WriteValue => {
+    const { before, end } = kinds[type];
+    const opening = Buffer.from(`"${before}`);
+    const writeText = writePlain[type as Exclude<StoredType, 'object'>];
+    return (out, values, i) => {
+      const start = out.end;
+      write(out, opening);
+      const from = out.end;
+      if (writeText(out, values, i)) {
+        if (end(out, from)) countCut();
+        return true;
+      }
+      out.end = start;
+      return false;
+    };
+  };
+  const types = Object.keys(writePlain) as (keyof typeof writePlain)[];
+  return {
+    write: Object.fromEntries(types.map((type) => [type, scalar(type)])) as unknown as typeof writePlain, // prettier-ignore
+    end(out, from) {
+      out.reserve(textOpening.length);
+      out.bytes.copyWithin(from + textOpening.length, from, out.end);
+      out.bytes.set(textOpening, from);
+      out.end += textOpening.length;
+      if (text.end(out, from + textOpening.length)) countCut();
     },
   };
 }
@@ -93,6 +125,7 @@ interface CellKind {
 }
 
 const textBefore = ' t="inlineStr"><is><t>';
+const textOpening = Buffer.from(`"${textBefore}`);
 const textAfter = Buffer.from('</t></is></c>');
 const numberBefore = '><v>';
 const numberAfter = Buffer.from('</v></c>');
@@ -162,7 +195,7 @@ const text: CellKind = {
   },
 };
 
-const kinds: Readonly<Record<FileCell['column']['type'], CellKind>> = {
+const kinds: Readonly<Record<StoredType, CellKind>> = {
   boolean,
   integer: number,
   long,
@@ -175,10 +208,6 @@ const kinds: Readonly<Record<FileCell['column']['type'], CellKind>> = {
   json: text,
   object: text,
 };
-
-function kindOf({ column, isList }: FileCell): CellKind {
-  return isList ? text : kinds[column.type];
-}
 
 const hyphen = 45;
 const space = 32;

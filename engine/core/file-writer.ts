@@ -13,6 +13,9 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 /** Bytes written between two checks of the free space: less than the reserve, because several writers may pass a check at once. */
 const reserveCheckBytes = 8 << 20;
 
+/** Bytes after which what was written is flushed while more is written, so that the disk works meanwhile and the end does not wait for all of it. */
+const flushBytes = 32 << 20;
+
 /** The size of a written file, and its digests in hex: empty unless requested. */
 export interface WrittenFile {
   readonly bytes: number;
@@ -26,6 +29,11 @@ export class FileWriter {
   #bytes = 0;
   /** The position up to which the free space of the disk has been checked. */
   #checkedTo = 0;
+  /** The position at which the last flush in the background began. */
+  #flushedTo = 0;
+  /** The flush in the background; it never rejects. */
+  #flushing: Promise<void> | undefined;
+  #flushError: unknown;
   readonly #handle: fs.FileHandle;
   readonly #md5: Hash | undefined;
   readonly #sha256: Hash | undefined;
@@ -55,6 +63,23 @@ export class FileWriter {
       written += (await step(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
+    if (this.#bytes - this.#flushedTo >= flushBytes) this.#flushInBackground();
+  }
+
+  /** Begins a flush unless one is under way. Its failure is that of the next write or of the end. */
+  #flushInBackground(): void {
+    if (this.#flushError !== undefined) throw this.#flushError;
+    if (this.#flushing !== undefined) return;
+    this.#flushedTo = this.#bytes;
+    const fail = (error: unknown): void => void (this.#flushError = error);
+    const end = (): void => void (this.#flushing = undefined);
+    this.#flushing = this.flush().catch(fail).then(end);
+  }
+
+  /** Waits for the flush in the background. A failed one is never repeated: the kernel may have dropped the pages (threats R6). */
+  async #flushed(): Promise<void> {
+    await this.#flushing;
+    if (this.#flushError !== undefined) throw this.#flushError;
   }
 
   async #leaveReserve(bytes: number): Promise<void> {
@@ -73,7 +98,8 @@ export class FileWriter {
   /** Flushes and closes the file. The name is durable only after `syncFolder`. */
   async finish(): Promise<WrittenFile> {
     try {
-      // Never retry a failed flush: the kernel may have dropped the pages (threats R6). The caller abandons the file.
+      await this.#flushed();
+      // The caller abandons a file that cannot be flushed.
       await step(this.path, 'flush', 'flush', () => this.#handle.sync());
     } finally {
       await step(this.path, 'close', 'close', () => this.#handle.close());
@@ -87,11 +113,13 @@ export class FileWriter {
 
   /** Closes the file without making it durable; call `flushFile` before the file is committed. */
   async closeUnflushed(): Promise<void> {
+    await this.#flushed();
     await step(this.path, 'close', 'close', () => this.#handle.close());
   }
 
   /** Closes and removes the file, also after `finish` failed. Never throws, so that the first error is reported. */
   async abort(): Promise<void> {
+    await this.#flushing;
     await this.#handle.close().catch(() => undefined); // already closed
     await discardFile(this.path);
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
-import { openSegments } from '../results/materialise.js';
+import { openSegments } from '../results/row-blocks.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
 import { isUnsupported } from '../unsupported.js';

@@ -1,6 +1,8 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { Column } from '../../core/types.js';
+import type { CellTexts } from './cell-texts.js';
 import type { Projected } from './projection.js';
+import type { CellForm } from './scalar-text.js';
 
 /** A column of a table of cells: an object becomes one column per member. */
 export interface ProjectedCells {
@@ -13,15 +15,12 @@ export interface ProjectedCells {
   readonly width: number | null;
 }
 
-/**
- * How cells are written. The plain text of a value is written between `begin` and `end`, which may change it; `cell` counts the cells of
- * a record from 0.
- */
+/** How cells are written. */
 export interface CellFormat {
-  begin(out: ByteSink, cell: number): void;
-  /** `isThere` is false for a cell without a value, of which nothing was written since `begin`. */
-  end(out: ByteSink, cell: number, isThere: boolean): void;
-  endRecord(out: ByteSink): void;
+  /** The form of the values of a cell; cells are counted from 0. */
+  form(cell: number): CellForm;
+  /** Writes a record from the texts of its cells, which are those of record `index` of a block. */
+  writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;
 }
 
 /**
@@ -45,19 +44,6 @@ export function cellColumns(
     each.column.isList ? { ...each, width: Math.max(1, longest[i] ?? 0) } : each,
   );
 }
-
-/** Whether the cell of a column may have any text, where the texts of other columns have digits, letters, `+`, `-`, `.` and `:` only. */
-export function hasAnyText({ type, isList }: Column): boolean {
-  return isList || textTypes.has(type);
-}
-
-const textTypes: ReadonlySet<Column['type']> = new Set([
-  'string',
-  'text',
-  'blob',
-  'json',
-  'object',
-]);
 
 /** `above` puts a column into the objects that it is in, so that it is read from there. */
 function leaves(

@@ -48,6 +48,22 @@ export class ResultColumnBuilder {
     this.#values!.add(this.length - 1, values, i);
   }
 
+  /** Appends the values with these indexes; a null for a negative one. */
+  appendScalars(values: LeafValues, indexes: Int32Array, count: number): void {
+    const { length } = this;
+    while (length + count > this.#valid.length) this.#valid = doubled(this.#valid);
+    const valid = this.#valid;
+    let nulls = 0;
+    for (let i = 0; i < count; i++) {
+      const isThere = indexes[i]! >= 0 ? 1 : 0;
+      valid[length + i] = isThere;
+      nulls += 1 - isThere;
+    }
+    this.#nulls += nulls;
+    this.length = length + count;
+    this.#values!.addAll(length, values, indexes, count);
+  }
+
   /** Appends an object, or a list whose elements have been appended already. */
   appendNested(): void {
     this.#add(1);
@@ -116,6 +132,8 @@ function underOwnName(column: Column): Column {
 interface ScalarValues {
   add(at: number, values: LeafValues, i: number): void;
   addNull(at: number): void;
+  /** The values with these indexes, from slot `at` on; a negative one is a null. */
+  addAll(at: number, values: LeafValues, indexes: Int32Array, count: number): void;
   /** The arguments of `makeData`. */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
@@ -149,6 +167,12 @@ class BooleanValues implements ScalarValues {
     this.#set(at, 0);
   }
 
+  addAll(at: number, { data }: LeafValues, indexes: Int32Array, count: number): void {
+    while (at + count > this.#flags.length) this.#flags = doubled(this.#flags);
+    const flags = this.#flags;
+    for (let i = 0; i < count; i++) flags[at + i] = indexes[i]! < 0 ? 0 : data[indexes[i]!]!;
+  }
+
   #set(at: number, flag: number): void {
     if (at === this.#flags.length) this.#flags = doubled(this.#flags);
     this.#flags[at] = flag;
@@ -174,6 +198,12 @@ class Int32Values implements ScalarValues {
 
   addNull(at: number): void {
     this.#set(at, 0);
+  }
+
+  addAll(at: number, { int32s }: LeafValues, indexes: Int32Array, count: number): void {
+    while (at + count > this.#int32s.length) this.#int32s = doubled(this.#int32s);
+    const target = this.#int32s;
+    for (let i = 0; i < count; i++) target[at + i] = indexes[i]! < 0 ? 0 : int32s[indexes[i]!]!;
   }
 
   #set(at: number, value: number): void {
@@ -203,6 +233,17 @@ class Int64Values implements ScalarValues {
     this.#set(at, 0, 0);
   }
 
+  addAll(at: number, { int32s }: LeafValues, indexes: Int32Array, count: number): void {
+    while (2 * (at + count) > this.#pairs.length) this.#pairs = doubled(this.#pairs);
+    const target = this.#pairs;
+    for (let i = 0; i < count; i++) {
+      const from = 2 * indexes[i]!;
+      const to = 2 * (at + i);
+      target[to] = from < 0 ? 0 : int32s[from]!;
+      target[to + 1] = from < 0 ? 0 : int32s[from + 1]!;
+    }
+  }
+
   #set(at: number, low: number, high: number): void {
     if (2 * at === this.#pairs.length) this.#pairs = doubled(this.#pairs);
     this.#pairs[2 * at] = low;
@@ -226,6 +267,29 @@ class StringValues implements ScalarValues {
   addNull(at: number): void {
     if (at + 1 === this.#ends.length) this.#ends = doubled(this.#ends);
     this.#ends[at + 1] = this.#out.end;
+  }
+
+  addAll(at: number, { data, int32s, gap }: LeafValues, indexes: Int32Array, count: number): void {
+    while (at + count >= this.#ends.length) this.#ends = doubled(this.#ends);
+    const ends = this.#ends;
+    const out = this.#out;
+    let size = 0;
+    for (let i = 0; i < count; i++) {
+      const index = indexes[i]!;
+      if (index >= 0) size += int32s[index + 1]! - gap - int32s[index]!;
+    }
+    out.reserve(size);
+    const { bytes } = out;
+    let { end } = out;
+    for (let i = 0; i < count; i++) {
+      const index = indexes[i]!;
+      if (index >= 0) {
+        const to = int32s[index + 1]! - gap;
+        for (let from = int32s[index]!; from < to; from++) bytes[end++] = data[from]!;
+      }
+      ends[at + i + 1] = end;
+    }
+    out.end = end;
   }
 
   finish(length: number): { readonly data: unknown; readonly valueOffsets: Int32Array } {

@@ -1,16 +1,57 @@
+import { acquire, release } from '../../core/buffers.js';
 import type { ResultColumnBuilder } from './column-builders.js';
 import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
-import type { NodeFactory } from './record-tree.js';
+import type { NodeFactory, RecordColumn } from './record-tree.js';
+import { moveCursors, type RowBlock } from './row-blocks.js';
 
 /** Appends the value of the cursors' current slots to a column. */
 export interface ColumnNode {
   append(): void;
+  /** The cursor of the values, if they are scalars of records. */
+  readonly scalar?: LeafCursor;
+}
+
+/** Appends the values of the records of a block to a column; nulls, if the segment does not have it. */
+export function appendBlock(
+  column: RecordColumn<ColumnNode> | undefined,
+  { rows, length }: RowBlock,
+  builder: ResultColumnBuilder,
+): void {
+  if (column === undefined) {
+    for (let i = 0; i < length; i++) builder.appendNull();
+    return;
+  }
+  const { node, cursors } = column;
+  const { scalar } = node;
+  if (scalar === undefined) {
+    for (let i = 0; i < length; i++) {
+      moveCursors(cursors, rows[i]!);
+      node.append();
+    }
+    return;
+  }
+  const { page, first, leaf } = scalar;
+  const { values, indices, definition, valueIndexes, level } = page;
+  const present = acquire(Int32Array, length);
+  const isEmpty = definition === undefined && level !== leaf.maxDefinition;
+  for (let i = 0; i < length; i++) {
+    const slot = rows[i]! - first;
+    if (isEmpty || (definition !== undefined && definition[slot] !== leaf.maxDefinition)) {
+      present[i] = -1;
+      continue;
+    }
+    const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
+    present[i] = indices === undefined ? value : indices[value]!;
+  }
+  builder.appendScalars(values, present, length);
+  release(present);
 }
 
 /** The nodes that append the values of a segment's records to builders. */
 export const columnNodes: NodeFactory<ColumnNode, ResultColumnBuilder> = {
   scalar: (_, builder, cursor) => ({
     append: () => appendSlot(builder, cursor, cursor.begin),
+    scalar: cursor,
   }),
   list: (_, builder, cursor, depth) => ({
     append() {

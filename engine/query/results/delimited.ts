@@ -1,38 +1,66 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
+import { copiedAtOnce, copyText } from './cell-texts.js';
 import type { CellFormat } from './cells.js';
+import type { DelimitedLayout } from './page-format.js';
+import { writePlain, type CellForm, type WriteValue } from './scalar-text.js';
 
-/** The layout of delimited text. */
-export interface DelimitedLayout {
-  readonly delimiter: ',' | '\t';
-  readonly lineEnd: '\r\n' | '\n';
-  /** Cells that a spreadsheet would run as formulas get a `'` in front (threats D3). */
-  readonly isFormulaSafe: boolean;
-}
-
-/**
- * Lines of delimited text. `areTexts` tells of each cell whether it may have any text, which others need no look at; `ends` takes the
- * offsets of the ends of lines.
- */
-export function delimitedFormat(
-  layout: DelimitedLayout,
-  areTexts: readonly boolean[],
-  ends?: number[],
-): CellFormat {
+/** Lines of delimited text. `ends` takes the offsets of the ends of lines. */
+export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellFormat {
   const delimiter = layout.delimiter.charCodeAt(0);
   const lineEnd = Buffer.from(layout.lineEnd);
-  const last = areTexts.length - 1;
-  let from = 0;
+  const form = delimitedForm(layout);
   return {
-    begin(out) {
-      from = out.end;
+    form: () => form,
+    writeRecord(out, cells, index) {
+      let size = cells.length + lineEnd.length;
+      for (let i = 0; i < cells.length; i++) {
+        const { begins, ends: to } = cells[i]!;
+        if (begins[index]! >= 0) size += to[index]! - begins[index]!;
+      }
+      out.reserve(size + copiedAtOnce);
+      const { bytes, view } = out;
+      let { end } = out;
+      for (let i = 0; i < cells.length; i++) {
+        if (i > 0) bytes[end++] = delimiter;
+        const cell = cells[i]!;
+        if (cell.begins[index]! >= 0) end = copyText(cell, index, view, end);
+      }
+      for (let i = 0; i < lineEnd.length; i++) bytes[end++] = lineEnd[i]!;
+      out.end = end;
+      ends?.push(end);
     },
-    end(out, cell, isThere) {
-      if (isThere && areTexts[cell]!) endCell(out, from, layout);
-      if (cell < last) out.byte(delimiter);
-    },
-    endRecord(out) {
-      out.append(lineEnd);
-      ends?.push(out.end);
+  };
+}
+
+/** The form of cells that `endCell` completes. Numbers, dates and booleans have nothing that it changes. */
+function delimitedForm(layout: DelimitedLayout): CellForm {
+  const specialBytes = [quote, newline, carriageReturn, layout.delimiter.charCodeAt(0)];
+  const special = new Uint8Array(256);
+  for (const byte of specialBytes) special[byte] = 1;
+  const string: WriteValue = (out, { data, int32s, gap }, i) => {
+    const from = int32s[i]!;
+    const to = int32s[i + 1]! - gap;
+    out.reserve(to - from);
+    const { bytes, end } = out;
+    let flags = layout.isFormulaSafe || to === from ? 1 : 0;
+    for (let at = from, into = end; at < to; at++, into++) {
+      const byte = data[at]!;
+      flags |= special[byte]!;
+      bytes[into] = byte;
+    }
+    out.end = end + to - from;
+    if (flags !== 0) endCell(out, end, layout);
+    return true;
+  };
+  return {
+    write: { ...writePlain, string, text: string, blob: string, json: string },
+    end: (out, from) => endCell(out, from, layout),
+    areTexts: ({ data, int32s, gap, count }) => {
+      if (layout.isFormulaSafe) return false;
+      for (let i = 0; i < count; i++) if (int32s[i + 1]! - gap === int32s[i]!) return false;
+      // The lengths between the strings may be taken for one of these, too.
+      const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+      return !specialBytes.some((byte) => bytes.includes(byte));
     },
   };
 }

@@ -1,18 +1,19 @@
 import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import type { CellFormat } from './cells.js';
 import { writeRaw } from './json-bytes.js';
 import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
 import { writeAscii } from './number-bytes.js';
 import type { ScalarType } from './converted.js';
 import type { NodeFactory } from './record-tree.js';
-import { writeJson, writePlain, type WriteValue } from './scalar-text.js';
+import { writeJson, writePlain, type CellForm, type WriteValue } from './scalar-text.js';
 
 /** Writes the value in the cursors' current slots. Returns false, and writes nothing, if there is no value. */
 export interface TextNode {
   write(out: ByteSink): boolean;
-  /** Writes each element of a list into a cell, from the cell `first` on, and returns the number of the cell behind them. */
-  writeElements?(out: ByteSink, format: CellFormat, first: number): number;
+  /** Writes each element of a list in this form, and calls `endCell` after each; `isThere` is false for one without a value. */
+  writeElements?(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void;
+  /** Where the values are, if the node writes nothing but scalars of records. */
+  readonly scalar?: { readonly cursor: LeafCursor; readonly type: ScalarType };
 }
 
 /**
@@ -24,9 +25,8 @@ export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 /** The nodes of all of them. An object above a cell has one member: that of the cell. */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
-    new ScalarNode(cursor, (target === 'json' ? writeJson : writePlain)[type as ScalarType]),
-  list: ({ type }, target, cursor, depth) =>
-    new ListNode(cursor, depth, (target === 'elements' ? writePlain : writeJson)[type as ScalarType]), // prettier-ignore
+    new ScalarNode(cursor, type as ScalarType, target === 'json' ? writeJson : writePlain),
+  list: ({ type }, _target, cursor, depth) => new ListNode(cursor, depth, type as ScalarType),
   object: ({ children = [] }, target, cursor, depth, members) =>
     target === 'cell' || target === 'elements'
       ? (members[0] ?? noText)
@@ -41,17 +41,18 @@ export const textNodes: NodeFactory<TextNode, TextTarget> = {
 const noText: TextNode = { write: () => false };
 
 class ScalarNode implements TextNode {
-  readonly #cursor: LeafCursor;
+  readonly scalar: { readonly cursor: LeafCursor; readonly type: ScalarType };
   readonly #write: WriteValue;
 
-  constructor(cursor: LeafCursor, write: WriteValue) {
-    this.#cursor = cursor;
-    this.#write = write;
+  constructor(cursor: LeafCursor, type: ScalarType, write: CellForm['write']) {
+    this.scalar = { cursor, type };
+    this.#write = write[type];
   }
 
   write(out: ByteSink): boolean {
-    const value = this.#cursor.valueAt(this.#cursor.begin);
-    return value >= 0 && this.#write(out, this.#cursor.page.values, value);
+    const { cursor } = this.scalar;
+    const value = cursor.valueAt(cursor.begin);
+    return value >= 0 && this.#write(out, cursor.page.values, value);
   }
 }
 
@@ -59,12 +60,12 @@ class ScalarNode implements TextNode {
 class ListNode implements TextNode {
   readonly #cursor: LeafCursor;
   readonly #depth: number;
-  readonly #write: WriteValue;
+  readonly #type: ScalarType;
 
-  constructor(cursor: LeafCursor, depth: number, write: WriteValue) {
+  constructor(cursor: LeafCursor, depth: number, type: ScalarType) {
     this.#cursor = cursor;
     this.#depth = depth;
-    this.#write = write;
+    this.#type = type;
   }
 
   write(out: ByteSink): boolean {
@@ -74,27 +75,26 @@ class ListNode implements TextNode {
     if (level <= this.#depth) return false;
     out.byte(openBracket);
     if (level > this.#depth + 1) {
+      const write = writeJson[this.#type];
       for (let slot = begin; slot < end; slot++) {
         if (slot > begin) out.byte(comma);
         const value = cursor.valueAt(slot);
-        if (value < 0 || !this.#write(out, cursor.page.values, value)) writeAscii(out, 'null');
+        if (value < 0 || !write(out, cursor.page.values, value)) writeAscii(out, 'null');
       }
     }
     out.byte(closeBracket);
     return true;
   }
 
-  writeElements(out: ByteSink, format: CellFormat, first: number): number {
+  writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
     const cursor = this.#cursor;
     const { begin, end } = cursor;
-    if (cursor.levelAt(begin) <= this.#depth + 1) return first;
-    let cell = first;
+    if (cursor.levelAt(begin) <= this.#depth + 1) return;
+    const write = form.write[this.#type];
     for (let slot = begin; slot < end; slot++) {
       const value = cursor.valueAt(slot);
-      format.begin(out, cell);
-      format.end(out, cell++, value >= 0 && this.#write(out, cursor.page.values, value));
+      endCell(value >= 0 && write(out, cursor.page.values, value));
     }
-    return cell;
   }
 }
 
@@ -172,16 +172,11 @@ class ObjectListNode implements TextNode {
     return true;
   }
 
-  writeElements(out: ByteSink, format: CellFormat, first: number): number {
-    if (this.#first.levelAt(this.#first.begin) <= this.#depth + 1) return first;
+  writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
+    if (this.#first.levelAt(this.#first.begin) <= this.#depth + 1) return;
     const walk = this.#walk;
-    let cell = first;
     walk.start();
-    while (walk.next()) {
-      format.begin(out, cell);
-      format.end(out, cell++, this.#item.write(out));
-    }
-    return cell;
+    while (walk.next()) endCell(wholeText(this.#item, out, form));
   }
 }
 
@@ -205,12 +200,22 @@ class SingletonNode implements TextNode {
     return true;
   }
 
-  writeElements(out: ByteSink, format: CellFormat, first: number): number {
-    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return first;
-    format.begin(out, first);
-    format.end(out, first, this.#item.write(out));
-    return first + 1;
+  writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
+    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return;
+    const { scalar } = this.#item;
+    if (scalar === undefined) return endCell(wholeText(this.#item, out, form));
+    const { cursor, type } = scalar;
+    const value = cursor.valueAt(cursor.begin);
+    endCell(value >= 0 && form.write[type](out, cursor.page.values, value));
   }
+}
+
+/** Writes a list or an object as the text of a cell. */
+export function wholeText(node: TextNode, out: ByteSink, form: CellForm): boolean {
+  const from = out.end;
+  if (!node.write(out)) return false;
+  form.end?.(out, from);
+  return true;
 }
 
 const comma = 44;

@@ -1,7 +1,7 @@
 import type { Column } from '../../core/types.js';
 import type { ProjectedCells } from './cells.js';
 import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
-import { eachRecord, type RowRef, type SegmentSource } from './materialise.js';
+import { eachBlock, moveCursors, type RowRefs, type SegmentSource } from './row-blocks.js';
 import type { NodeFactory } from './record-tree.js';
 
 /** The number of elements of a list where its cursor is. */
@@ -12,7 +12,7 @@ interface LengthNode {
 /** The length of the longest list of each column in these rows, from the levels of one leaf each; 0 for a column that is no list. */
 export function longestLists(
   source: SegmentSource,
-  rows: Iterable<RowRef>,
+  rows: RowRefs,
   columns: readonly ProjectedCells[],
 ): readonly number[] {
   const longest = columns.map(() => 0);
@@ -21,10 +21,13 @@ export function longestLists(
     const { column, isStored } = columns[i]!.projected;
     return { column: withOneLeaf(column), isStored };
   });
-  eachRecord(source, rows, projection, lengthNodes, projection, (nodes) => {
-    for (let i = 0; i < nodes.length; i++) {
-      const length = nodes[i]?.length() ?? 0;
-      if (length > longest[lists[i]!]!) longest[lists[i]!] = length;
+  eachBlock(source, rows, projection, lengthNodes, projection, (read, block) => {
+    for (const [i, list] of read.entries()) {
+      if (list === undefined) continue;
+      for (let at = 0; at < block.length; at++) {
+        moveCursors(list.cursors, block.rows[at]!);
+        longest[lists[i]!] = Math.max(longest[lists[i]!]!, list.node.length());
+      }
     }
   });
   return longest;

@@ -1,5 +1,6 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import { shortDouble } from './short-double.js';
+import { writeShortest } from './shortest-digits.js';
 
 /*
  * Numbers as ECMAScript writes them (ECMA-262, Number::toString), as bytes: most are written without a string of their own.
@@ -49,13 +50,16 @@ export function writeDouble(out: ByteSink, value: number): void {
     if (size === 0) return out.byte(zero);
     return writeAscii(out, String(value));
   }
-  for (let decimals = 0; decimals < scales.length; decimals++) {
-    const scale = scales[decimals]!;
-    const digits = Math.round(size * scale);
-    if (digits > 1e15) break;
-    if (digits / scale === size) return writeDecimal(out, value < 0, digits, decimals);
+  // A number that has so many decimals probably has more.
+  if (size >= 1e7 || Math.round(size * 1e8) / 1e8 === size) {
+    for (let decimals = 0; decimals < scales.length; decimals++) {
+      const scale = scales[decimals]!;
+      const digits = Math.round(size * scale);
+      if (digits > 1e15) break;
+      if (digits / scale === size) return writeDecimal(out, value < 0, digits, decimals);
+    }
   }
-  writeAscii(out, String(value));
+  if (!writeShortest(out, value < 0, size)) writeAscii(out, String(value));
 }
 
 /** A finite 32-bit float: see `shortDouble`. */

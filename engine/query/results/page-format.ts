@@ -1,5 +1,12 @@
-import type { DelimitedLayout } from './delimited.js';
 import type { Projected } from './projection.js';
+
+/** The layout of delimited text. */
+export interface DelimitedLayout {
+  readonly delimiter: ',' | '\t';
+  readonly lineEnd: '\r\n' | '\n';
+  /** Cells that a spreadsheet would run as formulas get a `'` in front (threats D3). */
+  readonly isFormulaSafe: boolean;
+}
 
 /** The format of the records of a page. */
 export type PageFormat =

@@ -1,5 +1,7 @@
 import { arrowMessage, gatheredMessage, type PageOrder } from './arrow-messages.js';
-import { delimitedLines, jsonRecords, materialise, type RowRef, type SegmentSource } from './materialise.js'; // prettier-ignore
+import type { RowRef } from '../plan/executor.js';
+import { delimitedLines, jsonRecords, materialise } from './materialise.js';
+import type { SegmentSource } from './row-blocks.js';
 import type { PageFormat, PageLayout, PageRecords, RecordBytes } from './page-format.js';
 
 /** The records in these rows, in this order. Throws `damaged` for a file that cannot be read. */

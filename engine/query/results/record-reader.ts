@@ -59,6 +59,21 @@ export class RecordReader {
     }
   }
 
+  /**
+   * The rows of the segment around the current one whose pages are the current ones of all cursors: from `begin` up to and not including `end`.
+   * `first` is the first row of the row group.
+   */
+  loadedRows(): { readonly first: number; readonly begin: number; readonly end: number } {
+    const { first, rows } = this.#group!;
+    let begin = 0;
+    let end = rows;
+    for (const cursor of this.#cursors) {
+      if (cursor.first > begin) begin = cursor.first;
+      if (cursor.last < end) end = cursor.last;
+    }
+    return { first, begin: first + begin, end: first + end };
+  }
+
   #enter(file: SegmentFile, row: number): RowGroup {
     const { groups } = file;
     let index = 0;

@@ -38,12 +38,19 @@ export interface NodeFactory<N, S> {
   itemTarget(target: S): S;
 }
 
+/** A column of a projection in segments of one shape. */
+export interface RecordColumn<N> {
+  readonly node: N;
+  /** One for each leaf from which the node takes values. */
+  readonly cursors: readonly LeafCursor[];
+}
+
 /** The columns of a projection in segments of one shape. */
 export interface RecordTree<N> {
   /** One for each leaf that is read. */
   readonly cursors: readonly LeafCursor[];
   /** In the order of the projection; undefined where these segments store no value. */
-  readonly nodes: readonly (N | undefined)[];
+  readonly columns: readonly (RecordColumn<N> | undefined)[];
 }
 
 const shapes = new WeakMap<readonly SegmentLeaf[], string>();
@@ -63,10 +70,10 @@ export function recordTree<N, S>(
   targets: readonly S[],
 ): RecordTree<N> {
   const builder = new TreeBuilder(leaves, factory);
-  const nodes = projection.map(({ column, isStored }, i) =>
-    isStored ? builder.build(column, targets[i]!, top, builder.below(column.physical)) : undefined,
+  const columns = projection.map(({ column, isStored }, i) =>
+    isStored ? builder.column(column, targets[i]!) : undefined,
   );
-  return { nodes, cursors: builder.cursors };
+  return { columns, cursors: builder.cursors };
 }
 
 /** A position in the tree of stored columns. */
@@ -84,6 +91,8 @@ class TreeBuilder<N, S> {
   readonly #leaves = new Map<string, SegmentLeaf[]>();
   readonly #factory: NodeFactory<N, S>;
   readonly #cursors = new Map<SegmentLeaf, LeafCursor>();
+  /** The cursors of the column that is built. */
+  readonly #ofColumn = new Set<LeafCursor>();
 
   constructor(leaves: readonly SegmentLeaf[], factory: NodeFactory<N, S>) {
     this.#factory = factory;
@@ -94,9 +103,11 @@ class TreeBuilder<N, S> {
     }
   }
 
-  /** The leaves of a column at the top. */
-  below(column: string): readonly SegmentLeaf[] {
-    return this.#leaves.get(column) ?? [];
+  /** A column at the top; undefined if the segment has no such column. */
+  column(column: Column, target: S): RecordColumn<N> | undefined {
+    this.#ofColumn.clear();
+    const node = this.#build(column, target, top, this.#leaves.get(column.physical) ?? []);
+    return node && { node, cursors: [...this.#ofColumn] };
   }
 
   get cursors(): readonly LeafCursor[] {
@@ -104,7 +115,7 @@ class TreeBuilder<N, S> {
   }
 
   /** Undefined if the segment has no such column: then every record lacks it. */
-  build(
+  #build(
     column: Column,
     target: S,
     above: TreePosition,
@@ -157,23 +168,27 @@ class TreeBuilder<N, S> {
     }
     const item = isList ? factory.itemTarget(target) : target;
     const members = (column.children ?? []).map((child, i) =>
-      this.build(child, factory.memberTarget(item, i), inside, own),
+      this.#build(child, factory.memberTarget(item, i), inside, own),
     );
     // The levels of any leaf below an object tell whether the object is there; without a member, of the first one.
     if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
     if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
     const below = own.flatMap((one) => this.#cursors.get(one) ?? []);
+    for (const cursor of below) this.#ofColumn.add(cursor);
     const object = factory.object(column, item, below[0]!, depth + 2, members);
     return factory.objectList(column, target, below, depth, inside.repetition, object);
   }
 
   #firstOf(leaves: readonly SegmentLeaf[]): LeafCursor {
-    return leaves.map((leaf) => this.#cursors.get(leaf)).find((cursor) => cursor !== undefined)!;
+    const first = leaves.map((leaf) => this.#cursors.get(leaf)).find((cursor) => cursor !== undefined)!; // prettier-ignore
+    this.#ofColumn.add(first);
+    return first;
   }
 
   #cursor(leaf: SegmentLeaf, type: ScalarType | undefined): LeafCursor {
     const known = this.#cursors.get(leaf) ?? new LeafCursor(leaf, type);
     this.#cursors.set(leaf, known);
+    this.#ofColumn.add(known);
     return known;
   }
 }

@@ -1,7 +1,8 @@
 import { reservedColumns } from '../../store/arrow.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import type { RowRef } from '../plan/executor.js';
-import { materialise, openSegments } from './materialise.js';
+import { materialise } from './materialise.js';
+import { openSegments } from './row-blocks.js';
 
 /** `_id` and `_commit` of rows, deleted ones too. */
 export function reservedCells(

@@ -9,6 +9,16 @@ export type WriteValue = (out: ByteSink, values: LeafValues, i: number) => boole
 
 type Writers = Readonly<Record<Exclude<StoredType, 'object'>, WriteValue>>;
 
+/** What a format makes of a value. It depends on the value alone, because equal values of a dictionary are written once. */
+export interface CellForm {
+  /** How scalars are written, by their type. */
+  readonly write: Writers;
+  /** Completes the text of a list or an object, which was written from `from` on. */
+  end?(out: ByteSink, from: number): void;
+  /** Whether the bytes of all these strings are their texts. */
+  areTexts?(strings: LeafValues): boolean;
+}
+
 /** How values of each type are written as plain text, as in a cell of a table. */
 export const writePlain: Writers = {
   boolean: (out, { data }, i) => {

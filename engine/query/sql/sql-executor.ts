@@ -7,7 +7,8 @@ import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/ex
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { prune, recordTest } from '../predicate/prune.js';
-import { materialise, openSegments } from '../results/materialise.js';
+import { materialise } from '../results/materialise.js';
+import { openSegments } from '../results/row-blocks.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
 import { learnDeletedIds } from './deleted-ids.js';

@@ -1,11 +1,7 @@
 import { cellColumns } from '../../../engine/query/results/cells.js';
 import { longestLists } from '../../../engine/query/results/list-lengths.js';
-import {
-  writeCells,
-  materialise,
-  openSegments,
-  type RowRef,
-} from '../../../engine/query/results/materialise.js';
+import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
+import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
@@ -44,12 +40,12 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): unkn
   const records: RecordSource = {
     first,
     jsonLines() {
-      const lines = materialise(segments, refs(rows), projection, 'jsonLines');
+      const lines = materialise(segments, rows, projection, 'jsonLines');
       return annotation === null ? lines : annotatedLines(lines, annotation, job.calls);
     },
-    cells: (format) => writeCells(segments, refs(rows), cellColumns(projection, longest), format),
-    arrowBatch: () => materialise(segments, refs(rows), projection, 'arrow'),
-    storedBatch: () => materialise(segments, refs(rows), projection, 'columns'),
+    cells: (format) => writeCells(segments, rows, cellColumns(projection, longest), format),
+    arrowBatch: () => materialise(segments, rows, projection, 'arrow'),
+    storedBatch: () => materialise(segments, rows, projection, 'columns'),
   };
   try {
     return writer.encode(records, context);
@@ -72,7 +68,7 @@ export interface LengthJob extends PartRows {
 export function partLengths({ files, rows, projection }: LengthJob): readonly number[] {
   const segments = openSegments(files);
   try {
-    return longestLists(segments, refs(rows), cellColumns(projection));
+    return longestLists(segments, rows, cellColumns(projection));
   } finally {
     segments.close();
   }
@@ -89,8 +85,4 @@ function annotatedLines(
   const texts = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString().split('\n');
   const annotated = texts.flatMap((text) => (text === '' ? [] : annotate(text, host)));
   return Buffer.from(annotated.map((line) => `${line}\n`).join(''));
-}
-
-function* refs(rows: Int32Array): Generator<RowRef> {
-  for (let i = 0; i < rows.length; i += 2) yield [rows[i]!, rows[i + 1]!];
 }

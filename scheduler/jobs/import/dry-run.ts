@@ -3,11 +3,9 @@ import type { DatasetField, NewField } from '../../../engine/core/dataset-field.
 import { budgets } from '../../../engine/core/budgets.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { parseJson } from '../../../engine/core/json.js';
-import {
-  materialise,
-  openSegments,
-  type RowRef,
-} from '../../../engine/query/results/materialise.js';
+import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { materialise } from '../../../engine/query/results/materialise.js';
+import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';

@@ -1,11 +1,8 @@
 import type { Data } from 'apache-arrow';
 import { taken } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
-import {
-  materialise,
-  openSegments,
-  type RowRef,
-} from '../../../engine/query/results/materialise.js';
+import { materialise } from '../../../engine/query/results/materialise.js';
+import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 
@@ -106,11 +103,16 @@ function rowsOf({ segment, rows }: ChunkSegment): Int32Array {
   return rows === 'all' ? Int32Array.from({ length: segment.rows }, (_, row) => row) : rows;
 }
 
-function* refsOf({ segments, order }: ChunkRows): Generator<RowRef> {
-  if (order !== undefined) {
-    for (let i = 0; i < order.length; i += 2) yield [order[i]!, order[i + 1]!];
-    return;
-  }
+/** Pairs of a segment and a row. */
+function refsOf(chunk: ChunkRows): Int32Array {
+  const { segments, order } = chunk;
+  if (order !== undefined) return order;
+  const refs = new Int32Array(2 * countRows(chunk));
+  let end = 0;
   for (const [index, segment] of segments.entries())
-    for (const row of rowsOf(segment)) yield [index, row];
+    for (const row of rowsOf(segment)) {
+      refs[end++] = index;
+      refs[end++] = row;
+    }
+  return refs;
 }

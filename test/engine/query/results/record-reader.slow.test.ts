@@ -2,11 +2,9 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  materialise,
-  openSegments,
-  type RowRef,
-} from '../../../../engine/query/results/materialise.js';
+import { materialise } from '../../../../engine/query/results/materialise.js';
+import { openSegments } from '../../../../engine/query/results/row-blocks.js';
+import type { RowRef } from '../../../../engine/query/plan/executor.js';
 import type { PageCache } from '../../../../engine/query/results/record-reader.js';
 import type { RecordBatch } from 'apache-arrow';
 import { parseJson } from '../../../../engine/core/json.js';

@@ -1,0 +1,256 @@
+import { ByteSink } from '../../parquet/byte-sink.js';
+import type { ScalarType } from './converted.js';
+import { wholeText, type TextNode } from './json-nodes.js';
+import type { LeafCursor } from './leaf-cursor.js';
+import type { LeafValues } from './leaf-values.js';
+import type { RecordColumn } from './record-tree.js';
+import { moveCursors, type RowBlock } from './row-blocks.js';
+import type { CellForm, WriteValue } from './scalar-text.js';
+
+/** The texts of the values of a cell in a block of records: that of record i is in `view` from `begins[i]` up to `ends[i]`. */
+export interface CellTexts {
+  view: DataView;
+  /** Negative for a record without a value. */
+  readonly begins: Int32Array;
+  readonly ends: Int32Array;
+}
+
+/** Creates the place for the texts of `length` records. */
+export function newCellTexts(length: number): CellTexts {
+  return { view: nothing, begins: new Int32Array(length), ends: new Int32Array(length) };
+}
+
+const nothing = new DataView(new ArrayBuffer(0));
+
+/** The most bytes behind a text that `copyText` overwrites. */
+export const copiedAtOnce = 3;
+
+/**
+ * Copies the text of record `index` to `end` of a sink's view, and returns the end of the copy. Four bytes are copied at a time: the caller has
+ * reserved `copiedAtOnce` bytes more than those of the text.
+ */
+export function copyText(
+  { view, begins, ends }: CellTexts,
+  index: number,
+  target: DataView,
+  end: number,
+): number {
+  const from = begins[index]!;
+  const size = ends[index]! - from;
+  if (from + size + copiedAtOnce > view.byteLength) {
+    for (let i = 0; i < size; i++) target.setUint8(end + i, view.getUint8(from + i));
+    return end + size;
+  }
+  for (let i = 0; i < size; i += 4) target.setInt32(end + i, view.getInt32(from + i));
+  return end + size;
+}
+
+/** The entries of a dictionary as texts. */
+interface DictionaryTexts {
+  /** Where the text of each entry is; -1 for one that has none, `unknown` for one that has not been written. */
+  readonly begins: Int32Array;
+  readonly ends: Int32Array;
+}
+
+const unknown = -2;
+/** Texts of more bytes are written for every record anew. */
+const maxKeptBytes = 1024;
+/** Bytes of texts of a block from which on blocks get smaller. */
+const mostBlockBytes = 4 << 20;
+const fewRows = 16;
+
+/** Writes the texts of blocks column by column. Call `release` after use. */
+export class CellTextWriter {
+  /** Texts of the current block. */
+  readonly #block = new ByteSink(64 << 10);
+  /** Texts of the entries of dictionaries, each of which stands in the output at least once. */
+  readonly #kept = new ByteSink(64 << 10);
+  readonly #dictionaries = new Map<CellForm, Map<LeafValues, DictionaryTexts>>();
+  readonly #areTexts = new Map<CellForm, Map<LeafValues, boolean>>();
+  readonly #inBlock: CellTexts[] = [];
+  readonly #inDictionary: CellTexts[] = [];
+  #mostRows = fewRows;
+
+  /** Number of records that the next block may have, so that its texts do not take too much memory. */
+  get mostRows(): number {
+    return this.#mostRows;
+  }
+
+  /** Begins a block: the texts of the one before it end. */
+  begin(): void {
+    this.#block.end = 0;
+    this.#inBlock.length = 0;
+    this.#inDictionary.length = 0;
+  }
+
+  /** Ends a block: `view` of its texts is there until the next one begins. */
+  finish(): void {
+    for (const texts of this.#inBlock) texts.view = this.#block.view;
+    for (const texts of this.#inDictionary) texts.view = this.#kept.view;
+    if (this.#block.end > mostBlockBytes) this.#mostRows = Math.max(fewRows, this.#mostRows >> 1);
+    else if (this.#block.end < mostBlockBytes / 4) this.#mostRows *= 2;
+  }
+
+  /** The texts of a column; without one, of records that have no value. */
+  write(
+    column: RecordColumn<TextNode> | undefined,
+    form: CellForm,
+    block: RowBlock,
+    texts: CellTexts,
+  ): void {
+    const { begins, ends } = texts;
+    if (column === undefined) {
+      begins.fill(-1, 0, block.length);
+      return;
+    }
+    const { node, cursors } = column;
+    if (node.scalar !== undefined) return this.#writeScalars(node.scalar, form, block, texts);
+    const out = this.#block;
+    this.#inBlock.push(texts);
+    for (let i = 0; i < block.length; i++) {
+      moveCursors(cursors, block.rows[i]!);
+      const from = out.end;
+      begins[i] = wholeText(node, out, form) ? from : -1;
+      ends[i] = out.end;
+    }
+  }
+
+  /**
+   * The texts of the elements of a list, of which the first is in the first cell. Returns the number of the record in the block that has more
+   * elements than there are cells; -1 if none has.
+   */
+  writeElements(
+    column: RecordColumn<TextNode> | undefined,
+    form: CellForm,
+    block: RowBlock,
+    cells: readonly CellTexts[],
+  ): number {
+    for (const { begins } of cells) begins.fill(-1, 0, block.length);
+    if (column?.node.writeElements === undefined) return -1;
+    const { node, cursors } = column;
+    const out = this.#block;
+    this.#inBlock.push(...cells);
+    let longer = -1;
+    for (let i = 0; i < block.length; i++) {
+      moveCursors(cursors, block.rows[i]!);
+      let from = out.end;
+      let cell = 0;
+      node.writeElements!(out, form, (isThere) => {
+        const texts = cells[cell++];
+        if (texts === undefined) longer = i;
+        else if (isThere) {
+          texts.begins[i] = from;
+          texts.ends[i] = out.end;
+        }
+        from = out.end;
+      });
+    }
+    return longer;
+  }
+
+  #writeScalars(
+    { cursor, type }: { readonly cursor: LeafCursor; readonly type: ScalarType },
+    form: CellForm,
+    { rows, length }: RowBlock,
+    texts: CellTexts,
+  ): void {
+    const { begins, ends } = texts;
+    const { page, first, leaf } = cursor;
+    const { values, indices, definition, valueIndexes, level } = page;
+    const write = form.write[type];
+    if (definition === undefined && level !== leaf.maxDefinition) {
+      begins.fill(-1, 0, length);
+      return;
+    }
+    if (stringTypes.has(type) && this.#areStoredTexts(form, values)) {
+      const { data, int32s, gap } = values;
+      texts.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+      for (let i = 0; i < length; i++) {
+        const slot = rows[i]! - first;
+        if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
+          begins[i] = -1;
+          continue;
+        }
+        const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
+        const entry = indices === undefined ? value : indices[value]!;
+        begins[i] = int32s[entry]!;
+        ends[i] = int32s[entry + 1]! - gap;
+      }
+      return;
+    }
+    if (indices !== undefined) {
+      const known = this.#dictionary(form, values);
+      this.#inDictionary.push(texts);
+      for (let i = 0; i < length; i++) {
+        const slot = rows[i]! - first;
+        if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
+          begins[i] = -1;
+          continue;
+        }
+        const entry = indices[valueIndexes === undefined ? slot : valueIndexes[slot]!]!;
+        let begin = known.begins[entry]!;
+        if (begin === unknown) begin = this.#writeEntry(known, write, values, entry);
+        begins[i] = begin;
+        ends[i] = known.ends[entry]!;
+      }
+      return;
+    }
+    const out = this.#block;
+    this.#inBlock.push(texts);
+    for (let i = 0; i < length; i++) {
+      const slot = rows[i]! - first;
+      if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
+        begins[i] = -1;
+        continue;
+      }
+      const from = out.end;
+      const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
+      begins[i] = write(out, values, value) ? from : -1;
+      ends[i] = out.end;
+    }
+  }
+
+  #writeEntry(
+    known: DictionaryTexts,
+    write: WriteValue,
+    values: LeafValues,
+    entry: number,
+  ): number {
+    const from = this.#kept.end;
+    const begin = write(this.#kept, values, entry) ? from : -1;
+    known.ends[entry] = this.#kept.end;
+    if (this.#kept.end - from <= maxKeptBytes) known.begins[entry] = begin;
+    return begin;
+  }
+
+  #dictionary(form: CellForm, values: LeafValues): DictionaryTexts {
+    const ofForm = mapIn(this.#dictionaries, form);
+    let known = ofForm.get(values);
+    if (known === undefined) {
+      known = { begins: new Int32Array(values.count).fill(unknown), ends: new Int32Array(values.count) }; // prettier-ignore
+      ofForm.set(values, known);
+    }
+    return known;
+  }
+
+  #areStoredTexts(form: CellForm, values: LeafValues): boolean {
+    if (form.areTexts === undefined) return false;
+    const ofForm = mapIn(this.#areTexts, form);
+    const known = ofForm.get(values) ?? form.areTexts(values);
+    ofForm.set(values, known);
+    return known;
+  }
+
+  release(): void {
+    this.#block.release();
+    this.#kept.release();
+  }
+}
+
+function mapIn<K, V>(maps: Map<CellForm, Map<K, V>>, form: CellForm): Map<K, V> {
+  const known = maps.get(form) ?? new Map<K, V>();
+  maps.set(form, known);
+  return known;
+}
+
+const stringTypes: ReadonlySet<ScalarType> = new Set(['string', 'text', 'blob', 'json']);

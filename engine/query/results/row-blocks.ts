@@ -1,0 +1,134 @@
+import type { CheckedFile } from '../../core/block-checksums.js';
+import type { RowRef } from '../plan/executor.js';
+import { SegmentFile } from '../memory/segment-file.js';
+import type { LeafCursor } from './leaf-cursor.js';
+import type { Projected } from './projection.js';
+import { RecordReader, unreadable, type PageCache } from './record-reader.js';
+import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
+
+/** Where segments are read from. */
+export interface SegmentSource {
+  /** The file of a segment of the snapshot, by its number. */
+  file(segment: number): SegmentFile;
+  readonly cache: PageCache;
+}
+
+/** References to rows: of each a segment and a row number in it, one behind the other, or as a pair. */
+export type RowRefs = Int32Array | readonly RowRef[];
+
+/** Successive records of one segment whose pages are loaded. */
+export interface RowBlock {
+  /** Row numbers in the row group, of which the first `length` count. They are in any order. */
+  readonly rows: Int32Array;
+  length: number;
+}
+
+/** Maximum number of records of a block: its texts and the pages that they are read from stay in the cache of a processor. */
+export const blockRows = 1024;
+
+/** Opens the files of segments, by their numbers, without a cache across calls. The caller closes the source. */
+export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
+  const open = new Map<number, SegmentFile>();
+  let last: SegmentFile | undefined;
+  const entries = new Map<string, unknown>();
+  return {
+    file(segment) {
+      const file = open.get(segment) ?? new SegmentFile(files[segment]!);
+      open.set(segment, file);
+      // One descriptor at a time.
+      if (file !== last) last?.rest();
+      last = file;
+      return file;
+    },
+    // A reader knows the pages of one call; dictionaries are shared by pages.
+    cache: {
+      get: (key) => entries.get(key),
+      set: (key, value) => {
+        if (key.startsWith('dictionary')) entries.set(key, value);
+      },
+    },
+    close() {
+      for (const file of open.values()) file.close();
+      open.clear();
+    },
+  };
+}
+
+/** The cursors and nodes that read segments of one shape. */
+interface Shape<N> {
+  readonly tree: RecordTree<N>;
+  readonly reader: RecordReader;
+}
+
+/**
+ * Calls `visit` for the records in these rows, in order, block by block; the cursors' pages have the records of the block. `mostRows` is asked
+ * before each block.
+ */
+export function eachBlock<N, S>(
+  { file: fileOf, cache }: SegmentSource,
+  refs: RowRefs,
+  projection: readonly Projected[],
+  factory: NodeFactory<N, S>,
+  targets: readonly S[],
+  visit: (columns: RecordTree<N>['columns'], block: RowBlock) => void,
+  mostRows: () => number = () => blockRows,
+): void {
+  const pairs = ArrayBuffer.isView(refs) ? refs : pairsOf(refs);
+  const shapes = new Map<string, Shape<N>>();
+  const block: RowBlock = { rows: new Int32Array(Math.min(blockRows, pairs.length / 2)), length: 0 }; // prettier-ignore
+  let current = -1;
+  let file!: SegmentFile;
+  let shape!: Shape<N>;
+  for (let at = 0; at < pairs.length;) {
+    const segment = pairs[at]!;
+    if (segment !== current) {
+      file = fileOf(segment);
+      shape = shapeFor(file);
+      current = segment;
+    }
+    const { reader, tree } = shape;
+    reader.moveTo(file, pairs[at + 1]!);
+    const { first, begin, end } = reader.loadedRows();
+    const most = Math.min(block.rows.length, mostRows());
+    block.length = 0;
+    do {
+      block.rows[block.length++] = pairs[at + 1]! - first;
+      at += 2;
+    } while (
+      block.length < most &&
+      at < pairs.length &&
+      pairs[at] === segment &&
+      pairs[at + 1]! >= begin &&
+      pairs[at + 1]! < end
+    );
+    visit(tree.columns, block);
+  }
+
+  function shapeFor(opened: SegmentFile): Shape<N> {
+    const key = shapeOf(opened.leaves);
+    const known = shapes.get(key);
+    if (known !== undefined) return known;
+    try {
+      const tree = recordTree(opened.leaves, projection, factory, targets);
+      const made = { tree, reader: new RecordReader(tree.cursors, cache) };
+      shapes.set(key, made);
+      return made;
+    } catch (error) {
+      throw unreadable(opened, error);
+    }
+  }
+}
+
+/** Moves cursors to a row of the row group. */
+export function moveCursors(cursors: readonly LeafCursor[], row: number): void {
+  for (let i = 0; i < cursors.length; i++) cursors[i]!.moveTo(row - cursors[i]!.first);
+}
+
+function pairsOf(refs: readonly RowRef[]): Int32Array {
+  const pairs = new Int32Array(2 * refs.length);
+  for (let i = 0; i < refs.length; i++) {
+    pairs[2 * i] = refs[i]![0];
+    pairs[2 * i + 1] = refs[i]![1];
+  }
+  return pairs;
+}
