@@ -11,7 +11,7 @@ import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
 /**
- * Parquet, compressed with zstd: each part is a row group. Columns have their stored names. The provenance is in the key-value metadata of the
+ * Parquet, compressed with zstd: each part is a row group. Whole row groups of segments are copied as they are. Columns have their stored names. The provenance is in the key-value metadata of the
  * footer.
  */
 export const parquet: Writer<EncodedRowGroup> = {
@@ -20,7 +20,11 @@ export const parquet: Writer<EncodedRowGroup> = {
   mediaType: 'application/vnd.apache.parquet',
   description: 'Parquet, compressed with zstd, with lists and objects as such.',
   partRecords: 65_536,
-  encode: (records, context) => encodeRowGroup(columnsOf(context), records.storedBatch()),
+  copiesRowGroups: true,
+  encode(records, context) {
+    const columns = columnsOf(context);
+    return records.storedRowGroup(columns) ?? encodeRowGroup(columns, records.storedBatch());
+  },
   bytesOf: ({ bytes }) => [bytes],
   join: (parts, context) =>
     joinRowGroups(columnsOf(context), parts, createdBy, [

@@ -1,4 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
+import type { EncodedRowGroup } from '../engine/parquet/file-encoder.js';
+import type { ParquetColumn } from '../engine/parquet/schema.js';
 import { stringifyJson } from '../engine/core/json.js';
 import type { JsonObject } from '../engine/core/types.js';
 import {
@@ -32,6 +34,8 @@ export interface RecordSource {
   arrowBatch(): RecordBatch;
   /** The records as columns with their stored names, no two of which differ only in letter case. */
   storedBatch(): RecordBatch;
+  /** The records as a row group of these columns that a segment has; undefined unless they are a whole one, and it has these columns. */
+  storedRowGroup(columns: readonly ParquetColumn[]): EncodedRowGroup | undefined;
 }
 
 /** The properties of a file other than its records. */
@@ -102,6 +106,8 @@ export interface Writer<Part = unknown> {
   readonly description: string;
   /** Maximum number of records of a part. */
   readonly partRecords: number;
+  /** Whether a part is a row group if its records are one. */
+  readonly copiesRowGroups?: boolean;
   /** Whether a list has a cell for each of its elements. */
   readonly expandsLists?: boolean;
   /** Encodes the records of a part. */

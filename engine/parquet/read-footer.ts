@@ -47,12 +47,16 @@ export interface FooterChunk {
   readonly slots: number;
   /** Of the dictionary page and the data pages, with their headers. */
   readonly storedBytes: number;
+  /** The same before compression. */
+  readonly plainBytes: number;
   readonly dataOffset: number;
   readonly dictionaryOffset: number | undefined;
   readonly nulls: number;
   /** PLAIN encoded. */
   readonly min: Uint8Array | undefined;
   readonly max: Uint8Array | undefined;
+  /** False if `min` or `max` is a truncated string. */
+  readonly areBoundsExact: boolean;
   /** For strings: the total size of all values, in bytes. */
   readonly stringBytes: number;
   readonly filter: Extent | undefined;
@@ -157,7 +161,7 @@ type ChunkMetadata = Omit<FooterChunk, 'offsetIndex' | 'columnIndex'>;
 
 function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
   let path: readonly string[] = [];
-  let [codec, slots, storedBytes, dataOffset, dictionaryOffset] = [0, 0, 0, 0, 0];
+  let [codec, slots, plainBytes, storedBytes, dataOffset, dictionaryOffset] = [0, 0, 0, 0, 0, 0];
   let [filterAt, filterBytes, stringBytes] = [0, 0, 0];
   let range = noRange;
   reader.start();
@@ -165,6 +169,7 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
     if (id === 3) path = items(reader, (from) => textOf(from.binary()));
     else if (id === 4) codec = reader.integer();
     else if (id === 5) slots = reader.integer();
+    else if (id === 6) plainBytes = reader.integer();
     else if (id === 7) storedBytes = reader.integer();
     else if (id === 9) dataOffset = reader.integer();
     else if (id === 11) dictionaryOffset = reader.integer();
@@ -178,6 +183,7 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
     path,
     codec,
     slots,
+    plainBytes,
     storedBytes,
     dataOffset,
     stringBytes,
@@ -187,21 +193,23 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
   };
 }
 
-type Statistics = Pick<FooterChunk, 'nulls' | 'min' | 'max'>;
+type Statistics = Pick<FooterChunk, 'nulls' | 'min' | 'max' | 'areBoundsExact'>;
 
-const noRange: Statistics = { nulls: 0, min: undefined, max: undefined };
+const noRange: Statistics = { nulls: 0, min: undefined, max: undefined, areBoundsExact: true };
 
 function readStatistics(reader: ThriftReader): Statistics {
   let nulls = 0;
   let [min, max]: (Uint8Array | undefined)[] = [];
+  let areBoundsExact = true;
   reader.start();
   for (let id = reader.next(); id !== 0; id = reader.next()) {
     if (id === 3) nulls = reader.integer();
     else if (id === 5) max = reader.binary();
     else if (id === 6) min = reader.binary();
+    else if (id === 7 || id === 8) areBoundsExact = reader.bool() && areBoundsExact;
     else reader.skip();
   }
-  return { nulls, min, max };
+  return { nulls, min, max, areBoundsExact };
 }
 
 /** `SizeStatistics`. */

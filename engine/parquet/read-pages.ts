@@ -49,6 +49,7 @@ export interface PageExtent {
   readonly end: number;
   readonly isDictionary: boolean;
   readonly count: number;
+  readonly encoding: number;
 }
 
 /** The pages of a column chunk by their headers alone, from its first byte to its last: nothing is unpacked. */
@@ -59,10 +60,10 @@ export function* pageExtents(
   const source = new ByteSource(bytes);
   for (let done = 0; done < chunk.slots;) {
     const begin = source.at;
-    const { type, count } = storedPage(source, chunk.isCompressed);
+    const { type, count, encoding } = storedPage(source, chunk.isCompressed);
     const isDictionary = type === pageType.dictionary;
     if (!isDictionary) done += count;
-    yield { begin, end: source.at, isDictionary, count };
+    yield { begin, end: source.at, isDictionary, count, encoding };
   }
 }
 

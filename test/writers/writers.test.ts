@@ -116,6 +116,7 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
     const { projection, rows: raw } = await rawRecords(own.bench, from, whole);
     const all = projection.map((each) => each.column);
     expect(await readBack(await written('parquet', from), all)).toEqual(texts);
+    expect(await readBack(await written('parquet', from, { bySegment: true }), all)).toEqual(texts);
     const table = tableFromIPC(await written('arrow', from));
     expect(table.schema.fields.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
     async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
@@ -130,6 +131,37 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
     expect(parse(csv, { relaxColumnCount: false }).slice(1)).toEqual(cells.map((row) => row.map((cell) => cell ?? ''))); // prettier-ignore
     expect(parseCells((await written('tsv', from)).toString(), '\t', '\n').slice(1)).toEqual(cells);
   }
+});
+
+test(`Parquet has the row groups of whole segments as they are stored (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed + 1);
+  const columns = [...randomColumns(next, 6, 2), column('x', 'double'), column('long', 'text')];
+  const values = columns.map((each, i) => {
+    const style = randomStyle(next);
+    return Array.from({ length: 1_500 }, (_, row) => {
+      if (i === columns.length - 2) return row === 7 ? NaN : row / 8;
+      return i === columns.length - 1 ? `${'t'.repeat(100)}${row}` : randomValue(next, each, style, row);
+    });
+  }); // prettier-ignore
+  const from = await own.dataset(columns, values);
+  const request = { excludeFields: [['_commit'], [columns[1]!.name]] };
+  const described = async (paths: readonly string[]): Promise<readonly string[]> => {
+    const sql = `SELECT path_in_schema, type, row_group_num_rows, num_values, encodings, compression, stats_null_count, total_compressed_size, total_uncompressed_size,
+      CASE WHEN length(stats_min_value) < 64 AND length(stats_max_value) < 64 THEN [stats_min_value, stats_max_value] END FROM parquet_metadata($1) ORDER BY ALL`; // prettier-ignore
+    const all: string[] = [];
+    for (const path of paths)
+      all.push(...(await own.bench.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).map((row) => String(row))); // prettier-ignore
+    return all.sort();
+  };
+  const path = own.path('copied.parquet');
+  writeFileSync(path, await written('parquet', from, { request, bySegment: true }));
+  const excluded = new RegExp(`^(_commit|${columns[1]!.physical}),|^${columns[1]!.physical}\\.`);
+  const stored = await described(from.snapshot.files.slice(1));
+  expect(await described([path])).toEqual(stored.filter((row) => !excluded.test(row.replaceAll(', ', '.')))); // prettier-ignore
+  const cut = await written('parquet', from, { request });
+  const { projection } = contextOf(from, { request });
+  const all = projection.map((each) => each.column);
+  expect(await readBack(await written('parquet', from, { request, bySegment: true }), all)).toEqual(await readBack(cut, all)); // prettier-ignore
 });
 
 test('values have the same representation in every format', async () => {

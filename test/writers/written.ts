@@ -22,6 +22,8 @@ export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b
 export interface Wanted {
   readonly request?: Partial<QueryRequest>;
   readonly isFormulaSafe?: boolean;
+  /** Whether each segment is a part. */
+  readonly bySegment?: boolean;
 }
 
 /** Datasets of a folder of its own, and files of their records. */
@@ -80,7 +82,7 @@ export function contextOf(
   return { projection, columns, longest: null, options: { isFormulaSafe }, provenance };
 }
 
-/** The export of a dataset, in parts of 700 records; `warnings` takes those of the writer. */
+/** The export of a dataset, in parts of 700 records or of its segments; `warnings` takes those of the writer. */
 export async function written(
   format: string | Writer,
   from: Dataset,
@@ -96,8 +98,10 @@ export async function written(
   const longest = writer.expandsLists === true ? partLengths({ files, rows: every, projection: plain.projection }) : null; // prettier-ignore
   const context = { ...plain, longest };
   async function* parts(): AsyncGenerator<unknown> {
-    for (let at = 0; at < refs.length; at += 700) {
-      const rows = Int32Array.from(refs.slice(at, at + 700).flat());
+    const ends = snapshot.segments.map((_, i) => snapshot.segments.slice(0, i + 1).reduce((sum, { rows }) => sum + rows, 0)); // prettier-ignore
+    const next = (at: number): number => wanted.bySegment === true ? ends.find((end) => end > at)! : at + 700; // prettier-ignore
+    for (let at = 0; at < refs.length; at = next(at)) {
+      const rows = Int32Array.from(refs.slice(at, next(at)).flat());
       const job = { format: writer.format, context, files, rows, first: at, annotation: null };
       // Parts are sent between threads.
       yield structuredClone(encodePart(structuredClone(job), writer));

@@ -128,6 +128,11 @@ export class SegmentFile {
     this.#blocks.read(into, from, (part, at) => file.readInto(part, at));
   }
 
+  /** Reads all that the footer has to say. */
+  readFooter(): FooterMetadata {
+    return parseFooter(this.#footerBytes());
+  }
+
   /** The data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
   pages(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
     const known = this.#offsetIndexes.get(chunk);

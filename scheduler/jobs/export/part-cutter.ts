@@ -1,7 +1,13 @@
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { PartRows } from './part.js';
+
+/** A row group with fewer rows is not worth a part of its own. */
+const fewestGroupRows = 8_192;
+/** Bytes of a segment file that a row group may have which is copied: several parts are in memory at the same time. */
+const mostGroupBytes = 32 << 20;
 
 /** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
 const partBytes = 8 << 20;
@@ -9,6 +15,10 @@ const partBytes = 8 << 20;
 /** Collects rows of a snapshot, in order, and cuts them into parts of about the same size. */
 export class PartCutter {
   readonly #all: readonly CheckedFile[];
+  readonly #segments: Snapshot['segments'];
+  /** Bytes of a record in segments, on average. */
+  readonly #recordBytes: number;
+  readonly #copiesRowGroups: boolean;
   readonly #most: number;
   readonly #parts: PartRows[] = [];
   /** By segment: its index among the files of the part. */
@@ -17,8 +27,13 @@ export class PartCutter {
   #length = 0;
 
   constructor(snapshot: Snapshot, writer: Writer) {
-    const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
-    this.#most = Math.max(256, Math.min(writer.partRecords, Math.floor(partBytes / recordBytes)));
+    this.#segments = snapshot.segments;
+    this.#recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
+    this.#copiesRowGroups = writer.copiesRowGroups === true;
+    this.#most = Math.max(
+      256,
+      Math.min(writer.partRecords, Math.floor(partBytes / this.#recordBytes)),
+    );
     this.#all = segmentFiles(snapshot);
     this.#rows = new Int32Array(2 * this.#most);
   }
@@ -30,6 +45,22 @@ export class PartCutter {
     this.#rows[this.#length++] = file;
     this.#rows[this.#length++] = row;
     if (this.#length === this.#rows.length) this.cut();
+  }
+
+  /** Adds all rows of a segment, its row groups as parts of their own if the writer copies them. Yields after each. */
+  *acceptSegment(segment: number): Generator<void> {
+    const { rows } = this.#segments[segment]!;
+    for (let first = 0; first < rows; first += rowGroupRows) {
+      const end = Math.min(rows, first + rowGroupRows);
+      const bytes = (end - first) * this.#recordBytes;
+      if (this.#copiesRowGroups && end - first >= fewestGroupRows && bytes <= mostGroupBytes) {
+        this.cut();
+        const own = new Int32Array(2 * (end - first));
+        for (let row = first; row < end; row++) own[2 * (row - first) + 1] = row;
+        this.#parts.push({ files: [this.#all[segment]!], rows: own });
+      } else for (let row = first; row < end; row++) this.accept(segment, row);
+      yield;
+    }
   }
 
   /** Ends a part. */

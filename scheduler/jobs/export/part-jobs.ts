@@ -31,36 +31,27 @@ export async function* queryParts(
     subject: `dataset ${snapshot.datasetId}`,
   };
   const cutter = new PartCutter(snapshot, writer);
-  const accept = (segment: number, row: number): void => cutter.accept(segment, row);
   for await (const batch of findRows(engine, snapshot, request, options))
-    for (const _ of acceptBatch(batch, snapshot, accept)) yield* cutter.taken();
+    for (const _ of acceptBatch(batch, cutter)) yield* cutter.taken();
   cutter.cut();
   yield* cutter.taken();
 }
 
-/** Calls `accept` with each row of the batch, in order, and yields from time to time, so that parts are encoded meanwhile. */
-function* acceptBatch(
-  batch: RowBatch,
-  { segments }: Snapshot,
-  accept: (segment: number, row: number) => void,
-): Generator<void> {
+/** Gives the rows of the batch to the cutter, in order, and yields from time to time, so that parts are encoded meanwhile. */
+function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
   let count = 0;
   const isDue = (): boolean => ++count % rowsAtOnce === 0;
   if ('refs' in batch) {
     for (const [segment, row] of batch.refs) {
-      accept(segment, row);
+      cutter.accept(segment, row);
       if (isDue()) yield;
     }
   } else if (batch.rows === 'all') {
-    const { rows } = segments[batch.segment]!;
-    for (let row = 0; row < rows; row++) {
-      accept(batch.segment, row);
-      if (isDue()) yield;
-    }
+    for (const _ of cutter.acceptSegment(batch.segment)) yield;
   } else {
     const { segment, rows } = batch;
     for (const row of rows instanceof Int32Array ? rows : bitmapRows(rows)) {
-      accept(segment, row);
+      cutter.accept(segment, row);
       if (isDue()) yield;
     }
   }

@@ -1,6 +1,7 @@
 import { cellColumns } from '../../../engine/query/results/cells.js';
 import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
+import { storedRowGroup } from '../../../engine/query/results/stored-row-group.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
@@ -46,6 +47,7 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): unkn
     cells: (format) => writeCells(segments, rows, cellColumns(projection, longest), format),
     arrowBatch: () => materialise(segments, rows, projection, 'arrow'),
     storedBatch: () => materialise(segments, rows, projection, 'columns'),
+    storedRowGroup: (columns) => storedRowGroup(segments, rows, columns),
   };
   try {
     return writer.encode(records, context);

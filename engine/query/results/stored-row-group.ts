@@ -1,0 +1,125 @@
+import type { EncodedRowGroup } from '../../parquet/file-encoder.js';
+import { pageExtents } from '../../parquet/read-pages.js';
+import { boundOf, type FooterChunk, type PageStatistics } from '../../parquet/read-footer.js';
+import { parquetSchema, type ParquetColumn, type ParquetLeaf } from '../../parquet/schema.js';
+import type { Extremes } from '../../parquet/statistics.js';
+import type { ChunkMeta } from '../../parquet/write-chunk.js';
+import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentSource } from './row-blocks.js';
+
+/**
+ * The row group of a file with these columns whose records are in these rows (pairs of a segment and a row), as it is stored: its column
+ * chunks are copied, and their pages are not decoded. Undefined unless the rows are a whole row group, in order, in which every column is
+ * stored with its type and page index.
+ */
+export function storedRowGroup(
+  source: SegmentSource,
+  rows: Int32Array,
+  columns: readonly ParquetColumn[],
+): EncodedRowGroup | undefined {
+  const count = rows.length / 2;
+  if (count === 0 || !areSuccessive(rows)) return undefined;
+  const file = source.file(rows[0]!);
+  const index = file.groups.findIndex((group) => group.first === rows[1] && group.rows === count);
+  if (index < 0) return undefined;
+  const group = file.groups[index]!;
+  const footer = file.readFooter().groups[index]!;
+  const pieces: Uint8Array[] = [];
+  const chunks: ChunkMeta[] = [];
+  let offset = 0;
+  for (const { leaf, isDate } of leavesOf(columns)) {
+    const stored = file.leaves.find((one) => isSameLeaf(one, leaf, isDate));
+    if (stored === undefined) return undefined;
+    const { begin, bytes: length } = group.chunks[stored.index]!;
+    const bytes = file.read(begin, length);
+    const chunk = chunkOf(file, group, stored, footer.chunks[stored.index]!, leaf, bytes, offset);
+    if (chunk === undefined) return undefined;
+    chunks.push(chunk);
+    pieces.push(bytes);
+    offset += length;
+  }
+  const bytes = new Uint8Array(offset);
+  let end = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, end);
+    end += piece.length;
+  }
+  return { bytes, meta: { rows: count, chunks } };
+}
+
+function areSuccessive(rows: Int32Array): boolean {
+  for (let i = 2; i < rows.length; i += 2)
+    if (rows[i] !== rows[0] || rows[i + 1] !== rows[1]! + i / 2) return false;
+  return true;
+}
+
+/** The leaves of columns, and whether their values are dates. */
+function leavesOf(
+  columns: readonly ParquetColumn[],
+): readonly { readonly leaf: ParquetLeaf; readonly isDate: boolean }[] {
+  return parquetSchema(columns).leaves.map((leaf) => ({ leaf, isDate: leaf.column.type === 'timestamp' })); // prettier-ignore
+}
+
+function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): boolean {
+  return (
+    stored.physical === leaf.physical &&
+    stored.isDate === isDate &&
+    stored.maxDefinition === leaf.maxDefinition &&
+    stored.maxRepetition === leaf.maxRepetition &&
+    stored.path.length === leaf.path.length &&
+    stored.path.every((name, i) => name === leaf.path[i])
+  );
+}
+
+/** What the footer has to say of a chunk whose first byte is at `offset` of the new row group; undefined if the file has no index of its pages. */
+function chunkOf(
+  file: SegmentFile,
+  group: RowGroup,
+  stored: SegmentLeaf,
+  footer: FooterChunk,
+  leaf: ParquetLeaf,
+  bytes: Uint8Array,
+  offset: number,
+): ChunkMeta | undefined {
+  const chunk = group.chunks[stored.index]!;
+  const firstRows = file.pages(group, chunk)?.firstRows;
+  const extents = [...pageExtents(bytes, chunk)];
+  const pages = extents.filter(({ isDictionary }) => !isDictionary);
+  const encodings = new Set(pages.map(({ encoding }) => encoding));
+  if (firstRows?.length !== pages.length + 1 || encodings.size !== 1) return undefined;
+  const statistics = file.statistics(chunk, stored);
+  const { dictionaryOffset, dataOffset } = footer;
+  const { min, max, areBoundsExact } = footer;
+  const hasBounds = min !== undefined && max !== undefined && areBoundsExact;
+  return {
+    leaf,
+    encoding: pages[0]!.encoding,
+    codec: footer.codec,
+    slots: footer.slots,
+    nulls: footer.nulls,
+    plainBytes: footer.plainBytes,
+    storedBytes: footer.storedBytes,
+    dictionaryOffset: dictionaryOffset === undefined ? undefined : offset + dictionaryOffset - chunk.begin, // prettier-ignore
+    dataOffset: offset + dataOffset - chunk.begin,
+    pages: pages.map(({ begin, end, count }, i) => ({
+      offset: offset + begin,
+      bytes: end - begin,
+      firstRow: firstRows[i]!,
+      slots: count,
+      nulls: statistics?.[i]?.nulls ?? 0,
+      bounds: statistics && boundsOf(statistics[i]!),
+    })),
+    range: {
+      extremes: hasBounds ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
+      // A chunk with NaN has no bounds of pages.
+      hasNaN: statistics === undefined,
+    },
+    stringBytes: leaf.column.type === 'string' ? footer.stringBytes : undefined,
+    filter: undefined,
+  };
+}
+
+function boundsOf({ min, max }: PageStatistics): Extremes | undefined {
+  return min === undefined || max === undefined ? undefined : { min, max };
+}
