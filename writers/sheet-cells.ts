@@ -1,7 +1,11 @@
 import type { StoredType } from '../engine/core/types.js';
-import { copiedAtOnce, copyText } from '../engine/query/results/cell-texts.js';
+import {
+  copiedAtOnce,
+  copyText,
+  fixedText,
+  type CellTexts,
+} from '../engine/query/results/cell-texts.js';
 import type { CellFormat } from '../engine/query/results/cells.js';
-import { writeRaw } from '../engine/query/results/json-bytes.js';
 import { writeAscii, writeDouble } from '../engine/query/results/number-bytes.js';
 import { writePlain, type CellForm, type WriteValue } from '../engine/query/results/scalar-text.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
@@ -36,7 +40,7 @@ export function sheetRows(
   const cut = new Uint32Array(cells.length);
   const ends: number[] = [];
   const counts = [0];
-  const references = cells.map((_, i) => Buffer.from(`<c r="${columnLetters(i)}`));
+  const references = cells.map((_, i) => fixedText(`<c r="${columnLetters(i)}`));
   let inSheet = first % sheetRecords;
 
   return {
@@ -45,24 +49,24 @@ export function sheetRows(
     counts,
     form: (cell) => sheetForm(() => cut[cell]!++),
     writeRecord(out, texts, index) {
-      const row = Buffer.from(String(inSheet + 2));
+      const row = fixedText(String(inSheet + 2));
+      const rowBytes = row.ends[0]!;
       let size = 0;
       for (let i = 0; i < texts.length; i++) {
         const { begins, ends: to } = texts[i]!;
         if (begins[index]! >= 0)
-          size += references[i]!.length + row.length + to[index]! - begins[index]!;
+          size += references[i]!.ends[0]! + rowBytes + to[index]! - begins[index]!;
       }
       writeAscii(out, size === 0 ? `<row r="${inSheet + 2}"/>` : `<row r="${inSheet + 2}">`);
       if (size > 0) {
         out.reserve(size + copiedAtOnce);
-        const { bytes, view } = out;
+        const { view } = out;
         let { end } = out;
         for (let i = 0; i < texts.length; i++) {
           const cell = texts[i]!;
           if (cell.begins[index]! < 0) continue;
-          const reference = references[i]!;
-          for (let at = 0; at < reference.length; at++) bytes[end++] = reference[at]!;
-          for (let at = 0; at < row.length; at++) bytes[end++] = row[at]!;
+          end = copyText(references[i]!, 0, view, end);
+          end = copyText(row, 0, view, end);
           end = copyText(cell, index, view, end);
         }
         out.end = end;
@@ -81,7 +85,7 @@ export function sheetRows(
 function sheetForm(countCut: () => void): CellForm {
   const scalar = (type: StoredType): WriteValue => {
     const { before, end } = kinds[type];
-    const opening = Buffer.from(`"${before}`);
+    const opening = fixedText(`"${before}`);
     const writeText = writePlain[type as Exclude<StoredType, 'object'>];
     return (out, values, i) => {
       const start = out.end;
@@ -114,8 +118,9 @@ export function columnLetters(column: number): string {
   return column < 26 ? last : columnLetters(Math.floor(column / 26) - 1) + last;
 }
 
-function write(out: ByteSink, bytes: Uint8Array): void {
-  writeRaw(out, bytes, 0, bytes.length);
+function write(out: ByteSink, text: CellTexts): void {
+  out.reserve(text.ends[0]! + copiedAtOnce);
+  out.end = copyText(text, 0, out.view, out.end);
 }
 
 /** A kind of cell: what stands before the plain text of its value, and what makes it the XML of a cell, which returns whether a text was cut. */
@@ -126,9 +131,9 @@ interface CellKind {
 
 const textBefore = ' t="inlineStr"><is><t>';
 const textOpening = Buffer.from(`"${textBefore}`);
-const textAfter = Buffer.from('</t></is></c>');
+const textAfter = fixedText('</t></is></c>');
 const numberBefore = '><v>';
-const numberAfter = Buffer.from('</v></c>');
+const numberAfter = fixedText('</v></c>');
 
 const number: CellKind = {
   before: numberBefore,
@@ -176,7 +181,7 @@ const [dayBefore, secondBefore, millisecondBefore] = [
   cellStyles.date,
   cellStyles.seconds,
   cellStyles.milliseconds,
-].map((style) => Buffer.from(` s="${style}"><v>`)) as [Buffer, Buffer, Buffer];
+].map((style) => fixedText(` s="${style}"><v>`)) as [CellTexts, CellTexts, CellTexts];
 
 const text: CellKind = {
   before: textBefore,

@@ -22,6 +22,14 @@ export function newCellTexts(length: number): CellTexts {
 
 const nothing = new DataView(new ArrayBuffer(0));
 
+/** A text that formats write between those of cells, as the text of record 0. */
+export function fixedText(text: string): CellTexts {
+  const bytes = Buffer.from(text);
+  const padded = new Uint8Array(bytes.length + copiedAtOnce);
+  padded.set(bytes);
+  return { view: new DataView(padded.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
+}
+
 /** The most bytes behind a text that `copyText` overwrites. */
 export const copiedAtOnce = 3;
 

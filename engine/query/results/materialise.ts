@@ -7,6 +7,7 @@ import {
   CellTextWriter,
   copiedAtOnce,
   copyText,
+  fixedText,
   newCellTexts,
   type CellTexts,
 } from './cell-texts.js';
@@ -86,11 +87,14 @@ function jsonFormat(
   recordEnds: number[] | undefined,
 ): CellFormat {
   const keys = projection.map(({ column }, i) =>
-    Buffer.from(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
+    fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
   );
-  const close = Buffer.from(`${projection.length === 0 ? '{}' : '}'}${separator}`);
+  const close = fixedText(`${projection.length === 0 ? '{}' : '}'}${separator}`);
   const form: CellForm = { write: writeJson };
-  const fixedBytes = keys.reduce((sum, key) => sum + key.length + nullText.length, close.length);
+  const fixedBytes = keys.reduce(
+    (sum, { ends }) => sum + ends[0]! + nullText.ends[0]!,
+    close.ends[0]!,
+  );
   return {
     form: () => form,
     writeRecord(out, cells, index) {
@@ -100,16 +104,14 @@ function jsonFormat(
         if (begins[index]! >= 0) size += ends[index]! - begins[index]!;
       }
       out.reserve(size + copiedAtOnce);
-      const { bytes, view } = out;
+      const { view } = out;
       let { end } = out;
       for (let i = 0; i < cells.length; i++) {
-        const key = keys[i]!;
-        for (let at = 0; at < key.length; at++) bytes[end++] = key[at]!;
+        end = copyText(keys[i]!, 0, view, end);
         const cell = cells[i]!;
-        if (cell.begins[index]! >= 0) end = copyText(cell, index, view, end);
-        else for (let at = 0; at < nullText.length; at++) bytes[end++] = nullText[at]!;
+        end = cell.begins[index]! >= 0 ? copyText(cell, index, view, end) : copyText(nullText, 0, view, end); // prettier-ignore
       }
-      for (let at = 0; at < close.length; at++) bytes[end++] = close[at]!;
+      end = copyText(close, 0, view, end);
       out.end = end;
       recordEnds?.push(end);
     },
@@ -218,4 +220,4 @@ function textOf(bytes: Uint8Array | DataView, from: number, to: number): string 
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
 }
 
-const nullText = Buffer.from('null');
+const nullText = fixedText('null');

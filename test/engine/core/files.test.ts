@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { publishFile, replaceFile } from '../../../engine/core/atomic-files.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import { createFile, writeStream } from '../../../engine/core/file-writer.js';
 import * as files from '../../../engine/core/files.js';
 
@@ -52,6 +54,24 @@ describe('the data folder', () => {
 });
 
 describe('files', () => {
+  test('fails to finish a file of which a flush failed while it was written (R6)', async () => {
+    const piece = new Uint8Array(33 << 20);
+    const file = await createFile(folder.object(13, 1));
+    armFault({ code: 'EIO', nth: 1, operations: ['flush'] });
+    try {
+      await file.write(piece);
+      await expect(file.finish()).rejects.toThrow(/EIO/);
+    } finally {
+      armFault(undefined);
+      await file.abort();
+    }
+    expect(await readdir(join(root, 'objects'))).toEqual([]);
+    const good = await createFile(folder.object(13, 1), { md5: true });
+    for (let i = 0; i < 3; i++) await good.write(piece);
+    const md5 = createHash('md5').update(piece).update(piece).update(piece).digest('hex');
+    expect(await good.finish()).toEqual({ bytes: 3 * piece.length, md5, sha256: '' });
+  });
+
   test('counts bytes and md5 while writing, and reads ranges', async () => {
     const path = folder.object(12, 1);
     const written = await writeStream(path, [text('hello '), text('world')]);

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
-import { parquetMetadataAsync } from 'hyparquet';
+import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
@@ -140,6 +140,23 @@ test('names the version, the query and the checksum of a file, in the catalogue 
   const table = tableFromIPC(await readFile(fileOf(arrow)));
   expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embedded, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
 });
+
+test('Parquet files have the records of whole segments and of parts of them', async () => {
+  const many = Array.from({ length: 20_000 }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
+  const datasetId = await datasetOf(many);
+  const groups = async (params: object, wanted: readonly object[]): Promise<readonly number[]> => {
+    const row = await exported(datasetId, 'parquet', { params: { fields: ['n', 's'], ...params } });
+    expect([row.status, row.documentsCount]).toEqual(['completed', wanted.length]);
+    const file = arrayBufferOf(await readFile(fileOf(row)));
+    expect(await parquetReadObjects({ file, compressors: { ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }) } })).toEqual(wanted); // prettier-ignore
+    const { row_groups: all } = await parquetMetadataAsync(file);
+    return all.map(({ num_rows: rows }) => Number(rows));
+  };
+  const wide = many.map(({ n, s }) => ({ n: BigInt(n), s }));
+  expect(await groups({}, wide)).toEqual([20_000]);
+  expect(await groups({ limit: 19_999 }, wide.slice(0, -1))).toEqual([19_999]);
+  expect(await groups({ filters: [['n__gte', 100]] }, wide.slice(100))).toEqual([19_900]);
+}); // prettier-ignore
 
 function arrayBufferOf({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
   return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
