@@ -3,6 +3,7 @@ import {
   copiedAtOnce,
   copyText,
   fixedText,
+  setNumber,
   type CellTexts,
 } from '../engine/query/results/cell-texts.js';
 import type { CellFormat } from '../engine/query/results/cells.js';
@@ -42,6 +43,8 @@ export function sheetRows(
   const counts = [0];
   const references = cells.map((_, i) => fixedText(`<c r="${columnLetters(i)}`));
   let inSheet = first % sheetRecords;
+  /** The number of the row, of at most seven digits. */
+  const row = fixedText('0000000');
 
   return {
     cut,
@@ -49,7 +52,7 @@ export function sheetRows(
     counts,
     form: (cell) => sheetForm(() => cut[cell]!++),
     writeRecord(out, texts, index) {
-      const row = fixedText(String(inSheet + 2));
+      setNumber(row, inSheet + 2);
       const rowBytes = row.ends[0]!;
       let size = 0;
       for (let i = 0; i < texts.length; i++) {

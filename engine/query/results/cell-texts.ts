@@ -30,6 +30,13 @@ export function fixedText(text: string): CellTexts {
   return { view: new DataView(padded.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
 }
 
+/** Changes a fixed text of at most as many bytes to a number. */
+export function setNumber({ view, ends }: CellTexts, value: number): void {
+  const text = String(value);
+  for (let i = 0; i < text.length; i++) view.setUint8(i, text.charCodeAt(i));
+  ends[0] = text.length;
+}
+
 /** The most bytes behind a text that `copyText` overwrites. */
 export const copiedAtOnce = 3;
 
