@@ -61,7 +61,9 @@ async function annotated(
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
   const stored = indexFields(fields);
-  const computed = settings.fields.map(({ name }) => name).filter((name) => stored.find(name) === undefined);
+  const computed = settings.fields
+    .map(({ name }) => name)
+    .filter((name) => stored.find(name) === undefined);
   refuseComputed(rest, new Set(computed));
   const { head, results, tail } = await queryPage(context, dataset, query, signal, runQuery, body);
   const annotatedResults = await runExpressions(scope, 'page', {
