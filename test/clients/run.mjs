@@ -3,8 +3,8 @@
  * the tests that they bring. STRANDLAKE_CLIENTS names their folders. `npm run test:clients` builds and runs this.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -16,8 +16,8 @@ const strandlake = fileURLToPath(new URL('../../dist/cli/strandlake.js', import.
 const python = process.env.STRANDLAKE_PYTHON ?? 'python3';
 /** Modules whose name has this text are run; all without one. */
 const [wanted = ''] = process.argv.slice(2);
-/** The account of the users, which the paths of the clients' own tests begin with. */
-const account = 'quartzbio';
+/** The account of the users of a client, with which the paths of its own tests begin. */
+const accountOf = (name) => (name === 'r:solvebio' ? 'solvebio' : 'quartzbio');
 
 const folders = (process.env.STRANDLAKE_CLIENTS ?? '').split(delimiter).filter(Boolean);
 const clients = folders.map(clientIn);
@@ -48,7 +48,10 @@ function clientIn(folder) {
     existsSync(join(folder, one, '__init__.py')),
   );
   if (name !== undefined) return { folder, name, kind: 'python' };
-  if (existsSync(join(folder, 'DESCRIPTION'))) return { folder, name: 'r', kind: 'r' };
+  if (existsSync(join(folder, 'DESCRIPTION'))) {
+    const [, name] = /^Package: *(\S+)/m.exec(readFileSync(join(folder, 'DESCRIPTION'), 'utf8'));
+    return { folder, name: `r:${name}`, kind: 'r' };
+  }
   console.error(
     `${folder} holds no client: neither the package solvebio or quartzbio nor one of R.`,
   );
@@ -57,27 +60,28 @@ function clientIn(folder) {
 
 /** Runs all tests of a client, and compares their outcomes with the differences that are listed. */
 async function check({ folder, name, kind }) {
-  const home = join(scratch, name);
+  const home = join(scratch, name.replace(':', '-'));
   await mkdir(home);
-  const token = strandlakeDoes('user', 'add', `tester@${name}.com`, '--role', 'admin', '--account', account).trim().split('\n').at(-1); // prettier-ignore
+  const email = `test@${name.replace('r:', '')}.com`;
+  const token = strandlakeDoes('user', 'add', email, '--role', 'admin', '--account', accountOf(name)).trim().split('\n').at(-1); // prettier-ignore
   const env = {
     ...process.env,
     HOME: home,
-    STRANDLAKE_HOST: server.url,
+    STRANDLAKE_URL: server.url,
     STRANDLAKE_TOKEN: token,
+    STRANDLAKE_EMAIL: email,
     STRANDLAKE_FILES_PORT: String(filesPort),
     SOLVEBIO_API_HOST: server.url,
     SOLVEBIO_ACCESS_TOKEN: token,
     SOLVEBIO_API_KEY: token,
-    QUARTZBIO_API_HOST: server.url,
-    QUARTZBIO_ACCESS_TOKEN: token,
   };
-  const outcomes = kind === 'r' ? await runR(folder, env) : await runPython(folder, name, env);
+  const outcomes = kind === 'r' ? await runR(folder, name.slice(2), env) : await runPython(folder, name, env); // prettier-ignore
   const expected = new Map(differences.filter((one) => one.client === name).map((one) => [one.test, one.reason])); // prettier-ignore
+  const seen = new Set();
   const counts = { passed: 0, skipped: 0, different: 0 };
   for (const { test, outcome, message } of outcomes) {
     const reason = expected.get(test);
-    expected.delete(test);
+    seen.add(test);
     if (outcome === 'skipped') counts.skipped++;
     else if (outcome === 'passed' && reason === undefined) counts.passed++;
     else if (outcome === 'failed' && reason !== undefined) counts.different++;
@@ -89,7 +93,7 @@ async function check({ folder, name, kind }) {
       if (message) console.log(message.replace(/^/gm, '     '));
     }
   }
-  for (const test of wanted === '' ? expected.keys() : []) {
+  for (const test of wanted === '' ? expected.keys().filter((one) => !seen.has(one)) : []) {
     failed++;
     console.log(`FAIL ${name} ${test}: it is listed as a difference, and was not run`);
   }
@@ -104,7 +108,7 @@ async function runPython(folder, name, base) {
   // A copy, because the tests write beside themselves.
   const packages = join(scratch, `${name}-package`);
   await cp(join(folder, name), join(packages, name), { recursive: true });
-  const env = { ...base, STRANDLAKE_CLIENT: name, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }; // prettier-ignore
+  const env = { ...base, QUARTZBIO_API_HOST: server.url, QUARTZBIO_ACCESS_TOKEN: base.STRANDLAKE_TOKEN, STRANDLAKE_CLIENT: name, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }; // prettier-ignore
   const scripts = join(own, 'python');
   const fixtures = await linesOf(python, [join(scripts, 'fixtures.py')], env);
   if (fixtures.code !== 0) {
@@ -126,6 +130,52 @@ async function runPython(folder, name, base) {
   return outcomes;
 }
 
+/** The outcomes of a package of R, each file of tests in a process of its own: of our scripts, and of its own tests. */
+async function runR(folder, name, base) {
+  const library = join(scratch, 'r-library');
+  await mkdir(library, { recursive: true });
+  const env = {
+    ...base,
+    R_LIBS: library,
+    EDP_API_HOST: server.url,
+    EDP_API_SECRET: base.STRANDLAKE_TOKEN,
+  };
+  if (name === 'quartzbio.edp') await emptyPackage('arrow', library, env);
+  await install(folder, library, env);
+  // A copy, because the tests write beside themselves; of all, because they read the description of the package.
+  await cp(folder, join(scratch, `r-${name}-package`), { recursive: true });
+  const copied = join(scratch, `r-${name}-package`, 'tests', 'testthat');
+  const scripts = join(own, 'r');
+  const ours = ['test_documentation.R', ...(name === 'solvebio' ? ['test_public.R'] : [])];
+  const theirs = (await readdir(copied)).filter((file) => /^test.*\.R$/.test(file)).sort();
+  const runs = [...ours.map((file) => ['-', join(scripts, file)]), ...theirs.map((file) => [copied, join(copied, file)])]; // prettier-ignore
+  const outcomes = [];
+  for (const [helpers, file] of runs.filter(([, file]) => file.includes(wanted))) {
+    const { code, lines } = await linesOf('Rscript', [join(scripts, 'run_tests.R'), name, helpers, file], env, copied); // prettier-ignore
+    outcomes.push(...lines.flatMap(outcomeIn));
+    if (code !== 0) outcomes.push({ test: file, outcome: 'failed', message: lines.slice(-20).join('\n') }); // prettier-ignore
+  }
+  return outcomes;
+}
+
+/** Installs a package of R from its sources. */
+async function install(folder, library, env) {
+  const { code, lines } = await linesOf('R', ['CMD', 'INSTALL', '--no-docs', `--library=${library}`, folder], env); // prettier-ignore
+  if (code !== 0) throw new Error(lines.join('\n'));
+}
+
+/** An empty package in place of one that a package names and that is not there: what needs it fails, and the rest runs. */
+async function emptyPackage(name, library, env) {
+  const installed = await linesOf('Rscript', ['-e', `stopifnot(requireNamespace("${name}"))`], env);
+  if (installed.code === 0) return;
+  const folder = join(scratch, name);
+  await mkdir(folder);
+  const description = { Package: name, Version: '99.0', Title: 'Empty', Description: 'Empty.', License: 'Apache-2.0', Author: 'none', Maintainer: 'none <none@example.org>' }; // prettier-ignore
+  await writeFile(join(folder, 'DESCRIPTION'), Object.entries(description).map(([key, value]) => `${key}: ${value}\n`).join('')); // prettier-ignore
+  await writeFile(join(folder, 'NAMESPACE'), '');
+  await install(folder, library, env);
+}
+
 /** The outcome in a line of a test run; none in what the clients print. */
 function outcomeIn(line) {
   if (!line.startsWith('{"test"')) return [];
@@ -133,8 +183,8 @@ function outcomeIn(line) {
 }
 
 /** Runs a program; resolves with its exit code and the lines that it printed. */
-function linesOf(program, args, env) {
-  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+function linesOf(program, args, env, cwd = scratch) {
+  const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines = [];
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => lines.push(line));

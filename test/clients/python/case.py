@@ -22,7 +22,7 @@ _test_case, _client, _error = {
 Client = getattr(package, _client)
 ServerError = getattr(package, _error)
 
-HOST = os.environ['STRANDLAKE_HOST']
+HOST = os.environ['STRANDLAKE_URL']
 TOKEN = os.environ['STRANDLAKE_TOKEN']
 
 # Both packages wait for seconds between two looks at a task.
