@@ -29,6 +29,19 @@ class Lines(unittest.TestResult):
 
     addFailure = addError
 
+    def startTest(self, test):
+        super().startTest(test)
+        self.subtests = []
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            self.subtests.append('%s: %s' % (subtest, self._exc_info_to_string(err, test).strip()[-300:]))
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.subtests:
+            self.line(test, 'failed', '\n'.join(self.subtests))
+
     def addExpectedFailure(self, test, err):
         self.line(test, 'passed')
 

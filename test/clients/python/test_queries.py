@@ -1,4 +1,4 @@
-"""Queries: filters, facets, pages, batches, joins, saved queries, exports, beacons, expressions and search."""
+"""Queries: filters, facets, pages, batches, joins, saved queries, exports, beacons, annotations and search."""
 import contextlib
 import csv
 import gzip
@@ -254,31 +254,7 @@ class Beacons(Variants):
         self.dataset.disable_global_beacon()
 
 
-class Expressions(Variants):
-
-    def test_evaluate(self):
-        E = self.api.Expression
-        for text, given, wanted in (
-                ('1 + (2 * 3)', {'data_type': 'integer'}, 7),
-                ('"hello" + " " + "world"', {'data_type': 'string', 'is_list': False}, 'hello world'),
-                ('"hello" + " " + my_field', {'data': {'my_field': 'world'}}, 'hello world'),
-                ('sum(i for i in range(100))', {'data_type': 'integer'}, 4950),
-                ('concat(["a", "b"], delimiter="-")', {}, 'a-b'),
-                ('split("a,b", delimiter=",")', {'is_list': True}, ['a', 'b']),
-                ('findall("[0-9]", "a1b2")', {'is_list': True}, ['1', '2']),
-                ('sub("a", "b", "banana")', {}, 'bbnbnb')):
-            self.assertEqual(E(text).evaluate(**given), wanted, text)
-
-    def test_functions_of_datasets(self):
-        path = self.dataset.vault_object.full_path
-        for text, data_type, wanted in (
-                ('dataset_field_stats("%s", "info.ORIGIN")["avg"]', 'double', 3),
-                ('dataset_count("%s", entities=[("gene", "BRCA2")])', 'integer', 2),
-                ('dataset_field_top_terms("%s", "gene", limit=1)[0]["term"]', 'string', 'BRCA2'),
-                ('dataset_field_values("%s", "gene", filters=[("info.ORIGIN", 4)])[0]', 'string', 'TP53'),
-                ('dataset_field_terms_count("%s", "gene")', 'integer', 3),
-                ('dataset_query("%s", filters=[("gene", "TP53")])[0]["variant"]', 'string', VARIANTS[3]['variant'])):
-            self.assertEqual(self.api.Expression(text % path).evaluate(data_type=data_type), wanted, text)
+class Annotations(Variants):
 
     def test_annotate(self):
         fields = [
