@@ -45,6 +45,7 @@ const cli = [
 
 const checkFormat = ['node_modules/prettier/bin/prettier.cjs', '--check', '.'];
 const interop = ['test/interop/run.mjs'];
+const clients = ['test/clients/run.mjs'];
 const lint = ['node_modules/oxlint/bin/oxlint', '--deny-warnings'];
 
 /** Each command: what has to be there before it, and the programs or functions it runs, in order. */
@@ -63,6 +64,7 @@ const commands = {
     needs: [install, build],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/test/fuzz/main.js', ...rest]],
   },
+  clients: { needs: [install, build], runs: (rest) => [[...clients, ...rest]] },
   interop: { needs: [install, build, installInterop], runs: (rest) => [[...interop, ...rest]] },
   format: {
     needs: [install],

@@ -1,4 +1,5 @@
 import { delimitedWriter } from './delimited-writer.js';
+import { gzipped } from './gzipped.js';
 
 const commaSeparated = {
   extension: 'csv',
@@ -21,6 +22,9 @@ export const csv = delimitedWriter({
   description:
     'CSV (RFC 4180): a line of titles, then one line per record; lists are JSON in one cell.',
 });
+
+/** CSV, compressed with gzip. */
+export const csvGz = gzipped(csv);
 
 /** CSV in which a list has as many columns as the longest list of the file has elements, `b.0`, `b.1` and so on. */
 export const csvExpand = delimitedWriter({

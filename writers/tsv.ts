@@ -1,4 +1,5 @@
 import { delimitedWriter } from './delimited-writer.js';
+import { gzipped } from './gzipped.js';
 
 /**
  * Choice: TSV follows the rules of CSV, with TAB between cells and LF at the end of lines: a cell with a TAB, a quote or a line break
@@ -12,3 +13,6 @@ export const tsv = delimitedWriter({
   delimiter: '\t',
   lineEnd: '\n',
 });
+
+/** TSV, compressed with gzip. */
+export const tsvGz = gzipped(tsv);

@@ -51,7 +51,7 @@ export const query: Command = {
 export const exportCommand: Command = {
   name: 'export',
   usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditions} [--url <url>] [--token <token>]`,
-  help: 'exports the records that meet the conditions to a local file: csv, csv-expand, tsv, excel, excel-expand, json, parquet or arrow',
+  help: 'exports the records that meet the conditions to a local file: csv, csv-expand, csv-gz, tsv, tsv-gz, excel, excel-expand, json, parquet or arrow',
   async run({ args, env, terminal }) {
     const options = {
       ...queryOptions,

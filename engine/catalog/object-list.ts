@@ -6,12 +6,14 @@ import { fold } from './names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess, type Viewer, type Permission } from './permission.js';
-import { all, contains, endsWith, isOneOf, sql, startsWith, type Sql } from './sql.js';
+import { all, contains, endsWith, isAmong, isOneOf, sql, startsWith, type Sql } from './sql.js';
 import { isVaultOf } from './vaults.js';
 
 /** The list filters of contract 6.3. A null id means the root. */
 export interface ObjectFilter extends AccessFilter {
   readonly ids?: readonly number[];
+  /** Of these alone, which a search has found: any number of ids. */
+  readonly among?: readonly number[];
   readonly vaultIds?: readonly number[];
   readonly vaultName?: string;
   /** Any form of a full path; the path after the vault is ignored. */
@@ -123,6 +125,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
+  if (filter.among) clauses.push(isAmong(sql`objects.id`, filter.among));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
     clauses.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);

@@ -62,6 +62,11 @@ export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   return sql`${expression} IN (${join(bound, sql`, `)})`;
 }
 
+/** True if the expression is one of these numbers, of which there may be more than a statement can have parameters. */
+export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
+  return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
+}
+
 /** Limit of a LIKE pattern; SQLite's own is 50,000 bytes. */
 const maxPatternBytes = 40_000;
 

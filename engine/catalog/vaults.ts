@@ -15,7 +15,7 @@ import {
   type Viewer,
   type Permission,
 } from './permission.js';
-import { all, contains, isOneOf, sql, type Sql } from './sql.js';
+import { all, contains, isAmong, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
 
@@ -59,6 +59,8 @@ export type VaultPatch = Partial<
 /** The list filters of contract 5.3. */
 export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
+  /** Of these alone, which a search has found: any number of ids. */
+  readonly among?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
   /** The whole name, ignoring case. */
@@ -297,6 +299,7 @@ function conditions(filter: VaultFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
+  if (filter.among) clauses.push(isAmong(sql`vaults.id`, filter.among));
   if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
   if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
   if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${fold(filter.name)}`);

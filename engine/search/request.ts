@@ -49,6 +49,16 @@ export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   };
 }
 
+/**
+ * Whether a text is meant as a query string: it has a word that combines terms, a field of documents with a value, or a wildcard.
+ * Choice: the filter `query` of lists finds any other text as a part of names and paths.
+ */
+export function isQueryString(text: string): boolean {
+  const combines = /(?:^|[\s)])(?:AND|OR|NOT)(?:[\s(]|$)/.test(text);
+  const named = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
+  return combines || text.includes('*') || [...named].some(([, name]) => rows.has(name!));
+}
+
 /** The search restricted to these datasets. */
 export function amongDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
   const field = { name: 'id', path: ['id'], type: 'long' } as const;

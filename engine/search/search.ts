@@ -52,13 +52,45 @@ export async function search<Access>(
   options: SearchOptions = {},
 ): Promise<SearchAnswer> {
   const started = performance.now();
+  const answer = await limited(options, (abort) => runSearch(table, access, request, abort));
+  return { ...answer, took: Math.round(performance.now() - started) };
+}
+
+/** The ids of all vaults and objects that a search finds. */
+export interface SearchedIds {
+  readonly vaults: readonly number[];
+  readonly objects: readonly number[];
+}
+
+/** The ids of the vaults and objects that a search finds, whatever page of them it asks for. Throws as `search` does. */
+export function searchIds<Access>(
+  table: SearchTable<Access>,
+  access: Access,
+  request: SearchRequest,
+  options: SearchOptions = {},
+): Promise<SearchedIds> {
+  return limited(options, async (abort) => {
+    const found = { vaults: [] as number[], objects: [] as number[] };
+    const vaults = await table.vaults(access, 'readable');
+    await scan(table, vaults, request, abort, ({ vault, object }) => {
+      if (object === null) found.vaults.push(vault.id);
+      else found.objects.push(object.id);
+    });
+    return found;
+  });
+}
+
+/** Runs a search when its turn has come, within its limits. */
+async function limited<T>(
+  options: SearchOptions,
+  run: (abort: AbortSignal) => Promise<T>,
+): Promise<T> {
   const { signal, timeoutMs = budgets.queryMs } = options;
   const abort = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
   try {
     const slot = await slots.acquire(false, abort);
     try {
-      const answer = await runSearch(table, access, request, abort);
-      return { ...answer, took: Math.round(performance.now() - started) };
+      return await run(abort);
     } finally {
       slot.release();
     }

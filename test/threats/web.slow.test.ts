@@ -135,7 +135,7 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
     `${path}#/health`,
     `${path}%3f`,
   ];
-  const isPublic = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
+  const isPublic = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|\.well-known\/|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
   for (const [id, row] of ways.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
     const isRead = row.method === 'GET' || row.method === 'HEAD' || readingPosts.has(id);
     for (const spelling of spellings(pathOf(row))) {

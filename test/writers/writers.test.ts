@@ -89,7 +89,9 @@ test('the list of formats', () => {
       ['json', 'json.gz', 'application/gzip'],
       ['csv', 'csv', 'text/csv'],
       ['csv-expand', 'csv', 'text/csv'],
+      ['csv-gz', 'csv.gz', 'application/gzip'],
       ['tsv', 'tsv', 'text/tab-separated-values'],
+      ['tsv-gz', 'tsv.gz', 'application/gzip'],
       ['excel', 'xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
       ['excel-expand', 'xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
       ['parquet', 'parquet', 'application/vnd.apache.parquet'],
@@ -97,6 +99,7 @@ test('the list of formats', () => {
     ],
   );
   expect(writerNamed('CSV')?.format).toBe('csv');
+  expect(writerNamed('tsv.gz')?.format).toBe('tsv-gz');
   expect(writerNamed('xlsx')).toBeUndefined();
 });
 
@@ -221,6 +224,15 @@ test('fields without values are null, and Parquet needs at least one field', asy
   const none = { excludeFields: [['_id'], ['_commit'], ['a']] };
   expect(lines(gunzipSync(await written('json', from, { request: none })))).toEqual(['{}', '{}']);
   await expect(written('parquet', from, { request: none })).rejects.toThrow('at least one field');
+});
+
+test.each(['csv', 'tsv'])('%s-gz is the same file, compressed', async (format) => {
+  const from = await own.dataset([column('a', 'string')], [['x', 'y, z', null]]);
+  const empty = await own.dataset([column('a', 'string')], [[]]);
+  for (const dataset of [from, empty]) {
+    const plain = await written(format, dataset);
+    expect(gunzipSync(await written(`${format}-gz`, dataset))).toEqual(plain);
+  }
 });
 
 describe('delimited text', () => {

@@ -12,6 +12,8 @@ export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scope: TokenRow['scope'];
   readonly state: string | undefined;
+  /** The issuer identifier of this server (RFC 9207, section 2). */
+  readonly issuer: string;
   readonly codeChallenge: string | null;
 }
 
@@ -27,10 +29,11 @@ export interface RefusedRequest {
   readonly returnTo: string | null;
 }
 
-/** Reads and checks the query string of an authorization request. */
+/** Reads and checks the query string of an authorization request to the server that `issuer` names. */
 export async function authorizationRequest(
   { applications }: Pick<Catalog, 'applications'>,
   query: QueryParams,
+  issuer: string,
 ): Promise<AuthorizationRequest | RefusedRequest> {
   const clientId = single(query, 'client_id');
   if (clientId === undefined) return shown('client_id is missing, or given more than once.');
@@ -47,7 +50,7 @@ export async function authorizationRequest(
   const refuse = (error: string, reason: string): RefusedRequest => ({
     kind: 'refused',
     message: reason,
-    returnTo: withParameters(redirectUri, { error, error_description: reason, state }),
+    returnTo: responseAddress({ redirectUri, state, issuer }, { error, error_description: reason }),
   });
   const repeated = Object.keys(query).find((name) => Array.isArray(query[name]));
   if (repeated !== undefined) {
@@ -76,7 +79,7 @@ export async function authorizationRequest(
   } else if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
     return refuse('invalid_request', 'code_challenge must be base64url of a SHA-256.');
   }
-  return { kind: 'valid', application, redirectUri, scope: wanted, state, codeChallenge };
+  return { kind: 'valid', application, redirectUri, scope: wanted, state, issuer, codeChallenge };
 }
 
 /** Scopes separated by spaces (RFC 6749, section 3.3); undefined for unknown ones. `write` includes `read`. */
@@ -88,16 +91,18 @@ export function scopeOf(text: string | undefined): TokenRow['scope'] | undefined
   return names.includes('write') ? 'read write' : 'read';
 }
 
-/** Adds parameters to the query of a redirection URI, whose own bytes stay as they are. */
-export function withParameters(
-  uri: string,
-  parameters: Readonly<Record<string, string | undefined>>,
+/**
+ * The address by which an authorization response, or an error, returns to the application: its redirection URI, whose own bytes stay as they
+ * are, with these parameters, the state of the request and the issuer (RFC 6749, section 4.1.2; RFC 9207, section 2).
+ */
+export function responseAddress(
+  { redirectUri, state, issuer }: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'issuer'>,
+  parameters: Readonly<Record<string, string>>,
 ): string {
-  const added = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) added.set(name, value);
-  }
-  return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
+  const added = new URLSearchParams(parameters);
+  if (state !== undefined) added.set('state', state);
+  added.set('iss', issuer);
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}`;
 }
 
 /** A parameter that is given once; an empty one counts as missing (RFC 6749, section 3.1). */

@@ -10,7 +10,7 @@ import { PasswordCheck } from '../../http/password-check.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import {
   authorizationRequest,
-  withParameters,
+  responseAddress,
   type AuthorizationRequest,
 } from './authorization-request.js';
 import { authorizationOperations } from './oauth.operations.js';
@@ -112,11 +112,7 @@ export class AuthorizationController {
       },
     ],
     ['allow', (visit) => this.#allow(visit)],
-    [
-      'deny',
-      async ({ asked: { redirectUri, state } }) =>
-        withParameters(redirectUri, { error: 'access_denied', state }),
-    ],
+    ['deny', async ({ asked }) => responseAddress(asked, { error: 'access_denied' })],
   ]);
 
   /** The browser and what is asked of it, or the page for a request that is refused. */
@@ -125,7 +121,7 @@ export class AuthorizationController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<Visit | AuthorizationPage> {
-    const asked = await authorizationRequest(this.context.catalog, query);
+    const asked = await authorizationRequest(this.context.catalog, query, request.origin);
     if (asked.kind === 'refused') {
       const { message, returnTo } = asked;
       return messagePage('This request is not valid', message, { status: 400, returnTo });
@@ -180,14 +176,11 @@ export class AuthorizationController {
     const { visitor, asked } = visit;
     const page = await this.#pageOf(visit);
     if (page.formTarget === undefined || visitor.principal === undefined) return page;
-    const { application, redirectUri, scope, state, codeChallenge } = asked;
+    const { application, redirectUri, scope, codeChallenge } = asked;
     const { catalog, signingKey } = this.context;
     const userId = visitor.principal.user.id;
     const grant = { userId, applicationId: application.id, scope, redirectUri, codeChallenge };
-    return withParameters(redirectUri, {
-      code: await catalog.grants.create(grant, signingKey),
-      state,
-    });
+    return responseAddress(asked, { code: await catalog.grants.create(grant, signingKey) });
   }
 
   async #userOfLink(query: QueryParams): Promise<{ id: number; email: string } | undefined> {

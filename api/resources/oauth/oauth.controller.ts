@@ -18,7 +18,7 @@ import {
   requiredParameter,
   type OauthParameters,
 } from './client.js';
-import { oauthOperations } from './oauth.operations.js';
+import { authorizationOperations, oauthOperations } from './oauth.operations.js';
 
 type Exchange = (
   context: AppContext,
@@ -54,10 +54,33 @@ const grantTypes = new Map<string, Exchange>([
   ],
 ]);
 
-/** The token and revocation endpoints of OAuth2 (contract 18; RFC 6749, section 3.2; RFC 7009). */
+/** How an application may authenticate (RFC 6749, section 2.3.1); public ones do not. */
+const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none'];
+
+/** The token and revocation endpoints of OAuth2, and its metadata (contract 18; RFC 6749, section 3.2; RFC 7009; RFC 8414). */
 @Controller()
 export class OauthController {
   constructor(private readonly context: AppContext) {}
+
+  /** The issuer is the base of all links, as in authorization responses (RFC 8414, section 3.3; RFC 9207, section 2.4). */
+  @Operation(oauthOperations.metadata)
+  @Public()
+  metadata(@Req() { origin }: ApiRequest): object {
+    return {
+      issuer: origin,
+      authorization_endpoint: origin + authorizationOperations.page.paths[0],
+      token_endpoint: origin + oauthOperations.token.paths[0],
+      revocation_endpoint: origin + oauthOperations.revoke.paths[0],
+      scopes_supported: ['read', 'write'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: [...grantTypes.keys()],
+      token_endpoint_auth_methods_supported: clientAuthentication,
+      revocation_endpoint_auth_methods_supported: clientAuthentication,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+    };
+  }
 
   @Operation(oauthOperations.token)
   @Public()

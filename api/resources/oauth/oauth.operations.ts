@@ -1,5 +1,13 @@
 import { declareOperations } from '../../http/operation-row.js';
-import { answerSchema, bodySchema, integer, oneOf, text } from '../../http/schema.js';
+import {
+  answerSchema,
+  bodySchema,
+  boolean,
+  integer,
+  oneOf,
+  strings,
+  text,
+} from '../../http/schema.js';
 
 const clientId = {
   type: text,
@@ -56,10 +64,46 @@ const revokeBody = bodySchema('RevokeRequest', 'A token to revoke, form-encoded 
 
 const revokeAnswer = answerSchema('RevokeAnswer', 'An empty object.', {});
 
-export const oauthSchemas = [tokenBody, tokenAnswer, revokeBody, revokeAnswer];
+const origin = 'https://genomes.example.org';
+const clientAuthentication = {
+  type: strings,
+  example: ['client_secret_basic', 'client_secret_post', 'none'],
+};
 
-/** The operations of OAuth2 (RFC 6749, section 3; RFC 7009, section 2). */
+const metadataAnswer = answerSchema(
+  'AuthorizationServer',
+  'The metadata of the authorization server (RFC 8414, section 2).',
+  {
+    issuer: { type: text, description: 'The base of all addresses.', example: origin },
+    authorization_endpoint: { type: text, example: `${origin}/authorize` },
+    token_endpoint: { type: text, example: `${origin}/v1/oauth2/token` },
+    revocation_endpoint: { type: text, example: `${origin}/v1/oauth2/revoke_token` },
+    scopes_supported: { type: strings, example: ['read', 'write'] },
+    response_types_supported: { type: strings, example: ['code'] },
+    response_modes_supported: { type: strings, example: ['query'] },
+    grant_types_supported: { type: strings, example: ['authorization_code', 'refresh_token'] },
+    token_endpoint_auth_methods_supported: clientAuthentication,
+    revocation_endpoint_auth_methods_supported: clientAuthentication,
+    code_challenge_methods_supported: { type: strings, example: ['S256'] },
+    authorization_response_iss_parameter_supported: {
+      type: boolean,
+      description: 'Authorization responses have the issuer as `iss` (RFC 9207, section 3).',
+      example: true,
+    },
+  },
+);
+
+export const oauthSchemas = [tokenBody, tokenAnswer, revokeBody, revokeAnswer, metadataAnswer];
+
+/** The operations of OAuth2 (RFC 6749, section 3; RFC 7009, section 2; RFC 8414, section 3). */
 export const oauthOperations = declareOperations('oauth', 'Applications', {
+  metadata: {
+    method: 'GET',
+    paths: ['/.well-known/oauth-authorization-server'],
+    summary:
+      'The addresses and abilities of the authorization server, from which clients set themselves up.',
+    answer: metadataAnswer,
+  },
   token: {
     method: 'POST',
     paths: ['/v1/oauth2/token'],

@@ -33,9 +33,11 @@ export async function createObject(
   const { fields: definitions = [], capacity, storageClass, ...rest } = values;
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
   const template = await namedTemplate(context.catalog, caller, form);
-  const ofTemplate = template?.fields.filter((field) => field['is_transient'] !== true) ?? [];
-  const named = template && { ...template, fields: ofTemplate.map(storedDefinition) };
-  const fields = readFieldList(form, withTemplateFields(named, definitions));
+  const given = withTemplateFields(template, definitions);
+  const stored = given.map((field) =>
+    isTransient(field) || template?.fields.includes(field) ? storedDefinition(field) : field,
+  );
+  const fields = readFieldList(form, stored).filter((_, i) => !isTransient(given[i]!));
   if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
   }
@@ -73,6 +75,14 @@ export async function createObject(
     }
     return created;
   });
+}
+
+/**
+ * Choice: transient fields among those of a new dataset, which clients copy from a template, are checked like the others and not
+ * created.
+ */
+function isTransient(field: JsonObject): boolean {
+  return field['is_transient'] === true;
 }
 
 /** A field of a template as a field of a dataset, which has no constants: these belong to imports. */

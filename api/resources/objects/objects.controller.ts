@@ -16,6 +16,7 @@ import { objectOperations } from './objects.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
+import { searchedFilter } from '../search/list-search.js';
 import type { JsonText } from '../../http/reply.js';
 import {
   abortOnDisconnect,
@@ -63,7 +64,11 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     return answerList<ObjectRow>(request, query, {
-      rows: (page) => this.context.catalog.objects.list(objectFilter(query, caller), page),
+      rows: async (page) => {
+        const { query: text, ...filter } = objectFilter(query, caller);
+        const searched = await searchedFilter(this.context, caller, 'objects', text);
+        return this.context.catalog.objects.list({ ...filter, ...searched }, page);
+      },
       views: (rows) => presenterFor(this.context, request).objects(rows),
     });
   }

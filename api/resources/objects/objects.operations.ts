@@ -109,7 +109,7 @@ export const objectOperations = declareOperations('objects', 'Objects', {
       ancestor_id: 'Everything below this folder; null: below the root.',
       min_distance: 'With ancestor_id: minimum number of levels below that folder.',
       depth: 'Level in the vault, 0 at the root.',
-      query: 'Text in the path.',
+      query: 'Text in the path, or a query string as of a search.',
       q: 'The same as query.',
       regex: 'Regular expression found anywhere in the path, case-insensitive.',
       glob: 'Pattern of the full path with `*`, `?` and `**`.',

@@ -1,6 +1,7 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { invalid } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';
+import { indexFields } from '../../../engine/query/request/fields.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { Form, isObject } from '../../http/form.js';
 import { JsonText } from '../../http/reply.js';
@@ -59,7 +60,11 @@ async function annotated(
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  refuseComputed(rest, new Set(settings.fields.map(({ name }) => name)));
+  const stored = indexFields(fields);
+  const computed = settings.fields
+    .map(({ name }) => name)
+    .filter((name) => stored.find(name) === undefined);
+  refuseComputed(rest, new Set(computed));
   const { head, results, tail } = await queryPage(context, dataset, query, signal, runQuery, body);
   const annotatedResults = await runExpressions(scope, 'page', {
     ...task,
@@ -95,7 +100,8 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
   };
 }
 
-/** Throws a 400 if a query finds, sorts or counts by a field that it computes itself. */
+// Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
+/** Throws a 400 if a query finds, sorts or counts by a field that only it has. */
 function refuseComputed(query: JsonObject, names: ReadonlySet<string>): void {
   const { filters, ordering, facets } = query;
   const why = (name: string): string =>

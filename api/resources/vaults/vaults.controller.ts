@@ -11,6 +11,7 @@ import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
+import { searchedFilter } from '../search/list-search.js';
 import { presenterFor } from '../presenter.js';
 import { provider, vault, type VaultContext } from './vault.js';
 
@@ -32,7 +33,7 @@ export const vaultOperations = crudOperations('vaults', {
     tags: 'One tag.',
     tag: 'The same as tags.',
     storage_class: 'Default storage class.',
-    query: 'Text in the name or the description.',
+    query: 'Text in the name or the description, or a query string as of a search.',
     q: 'The same as query.',
     permission: 'read, write or admin: what the user may do in the vault.',
     exclude_group_id: 'A group whose permissions do not count for what the user may do.',
@@ -51,6 +52,11 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   declaration: vault,
   table: ({ vaults }) => vaults,
   filter,
+  list: async (context, caller, params, page) => {
+    const { query, ...rest } = filter(params, caller);
+    const searched = await searchedFilter(context, caller, 'vaults', query);
+    return context.catalog.vaults.list({ ...rest, ...searched }, page);
+  },
   contexts: (context, request, rows, options) =>
     presenterFor(context, request).vaultContexts(rows, {
       ...options,

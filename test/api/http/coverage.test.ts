@@ -134,6 +134,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/datasets/*/disk_use',
     'PUT /v1/user/password',
     'POST /authorize',
+    'GET /.well-known/oauth-authorization-server',
     'GET /v1/oauth2/sign_in',
     'POST /v1/oauth2/sign_in',
     'POST /v2/applications/*/secret',

@@ -61,6 +61,7 @@ const publicOperations = [
   'uploads.part',
   'invitations.accept', // the code of the invitation is the credential
   'passwords.login', // the password is the credential
+  'oauth.metadata',
   'oauth.token', // the application presents its secret, or the verifier of its code
   'oauth.revoke',
   'authorization.page', // pages for browsers, which have a cookie of their own

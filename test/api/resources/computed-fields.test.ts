@@ -188,6 +188,24 @@ test.each<[object, object]>([
   expect([answer.status, answer.json]).toEqual([400, json]);
 }); // prettier-ignore
 
+test('filters, ordering and facets see the stored values of a field that the query computes anew', async () => {
+  const { status, json } = await query({
+    fields: ['variant', 'gene'],
+    target_fields: [{ name: 'gene', expression: "'other'", data_type: 'string' }],
+    filters: [['gene', 'BRCA1']],
+    ordering: ['-gene'],
+    facets: { gene: {} },
+  });
+  expect([status, json['results'], json['facets']]).toEqual([
+    200,
+    [
+      { variant: 'v1', gene: 'other' },
+      { variant: 'v4', gene: 'other' },
+    ],
+    { gene: [['BRCA1', 2]] },
+  ]);
+});
+
 describe('dataset functions', () => {
   /** The request that the Python client's `Query.join` sends (its query.py). */
   const join = (id: number | string) => ({

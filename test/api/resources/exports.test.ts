@@ -67,6 +67,7 @@ describe('exports', () => {
     ['excel', 'xlsx'],
     ['excel-expand', 'xlsx'],
     ['csv-expand', 'csv'],
+    ['csv-gz', 'csv.gz'],
     ['tsv', 'tsv'],
   ])('as %s say where they come from', async (format, extension) => {
     const params = { filters: [['n__gte', 1]] };

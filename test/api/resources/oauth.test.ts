@@ -109,12 +109,12 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
 
   test('returns no state where the request has none', async () => {
     const { query } = redirection(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
-    expect([...query.keys()]).toEqual(['x', 'code']);
+    expect([...query.keys()]).toEqual(['x', 'code', 'iss']);
   });
 
   test('returns access_denied when the user denies', async () => {
     const { query } = redirection(await (await atConsent(confidential)).submit({ action: 'deny' }));
-    expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=' });
+    expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=', iss: server.url }); // prettier-ignore
   });
 
   test.each(['/authorize/', '/v1/oauth2/authorize'])('is also served at %s', async (path) => {
@@ -140,6 +140,64 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
     expect(page.status).toBe(200);
     expect(page.text).not.toMatch(/<script|<img/);
     expect(page.text).toContain('&#60;script&#62;');
+  });
+});
+
+describe('the metadata of the server (RFC 8414)', () => {
+  const read = () => send(server.url, 'GET', '/.well-known/oauth-authorization-server');
+
+  test('is public JSON with the address of the server as its issuer (3.2, 3.3)', async () => {
+    const { status: code, headers, json } = await read();
+    expect([code, headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(json['issuer']).toBe(server.url);
+    expect(json['response_types_supported']).toEqual(['code']);
+    // Claims with no values are left out (2).
+    for (const claim of Object.values(json)) expect(claim).not.toEqual([]);
+  });
+
+  test('names endpoints and methods that work (2)', async () => {
+    const { json } = await read();
+    const path = (key: string): string => String(json[key]).replace(server.url, '');
+    expect(json['code_challenge_methods_supported']).toEqual(['S256']);
+    expect(json['scopes_supported']).toEqual(['read', 'write']);
+    const shown = await send(server.url, 'GET', `${path('authorization_endpoint')}?${address(open, pkce).split('?')[1]}`); // prettier-ignore
+    expect(shown.text).toContain('<title>Sign in: Strandlake</title>');
+    const basic = `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}`;
+    const methods: Record<string, [App, Fields, Fields]> = {
+      client_secret_basic: [confidential, {}, { authorization: basic }],
+      client_secret_post: [confidential, keys(confidential), {}],
+      none: [open, { client_id: open.id }, {}],
+    };
+    expect(json['token_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
+    expect(json['revocation_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
+    for (const [app, fields, headers] of Object.values(methods)) {
+      let given: Fields = { code: await codeFor(app, pkce), redirect_uri: callback, code_verifier: verifier }; // prettier-ignore
+      expect(json['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
+      for (const grant_type of json['grant_types_supported'] as string[]) {
+        const issued = await post(path('token_endpoint'), { grant_type, ...given, ...fields }, headers); // prettier-ignore
+        expect(issued.status).toBe(200);
+        given = { refresh_token: String(issued.json['refresh_token']) };
+      }
+      const token = { token: given['refresh_token']! };
+      expect((await post(path('revocation_endpoint'), { ...token, ...fields }, headers)).status).toBe(200); // prettier-ignore
+    }
+  });
+});
+
+describe('the issuer in authorization responses (RFC 9207)', () => {
+  test('is that of the metadata, with a code and with an error (2, 2.4)', async () => {
+    const { json } = await send(server.url, 'GET', '/.well-known/oauth-authorization-server');
+    expect(json['authorization_response_iss_parameter_supported']).toBe(true);
+    for (const action of ['allow', 'deny']) {
+      const { query } = redirection(await (await atConsent(confidential)).submit({ action }));
+      expect(query.getAll('iss')).toEqual([json['issuer']]);
+    }
+    const refused = await send(
+      server.url,
+      'GET',
+      address(confidential, { response_type: 'token' }),
+    );
+    expect(refused.text).toContain(`iss=${encodeURIComponent(String(json['issuer']))}`);
   });
 });
 

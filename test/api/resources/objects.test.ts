@@ -269,6 +269,12 @@ describe('lists of objects', () => {
     ['vault_id=$V&type=dataset', ['x']],
     ['vault_id=$V&object_type=shortcut', []],
     ['vault_id=$V&query=DIR2', ['dir2', 'x']],
+    ['vault_id=$V&query=dir2 AND type:folder', ['dir2']],
+    ['vault_id=$V&query=type:dataset', ['x']],
+    ['vault_id=$V&query=*.csv AND NOT type:dataset', ['file']],
+    ['vault_id=$V&q=type:(file OR dataset)&parent_object_id=$dir1', ['file']],
+    ['vault_id=$V&query=project: ABCD', ['colon']],
+    ['vault_id=$V&query=type:nothing', []],
     ['vault_id=$V&regex=/dir2.%2B', ['x']],
     ['vault_id=$V&glob=/dir1/*', ['dir2', 'file']],
     ['glob=Tree:/dir1/**', ['dir2', 'x', 'file']],
@@ -289,10 +295,15 @@ describe('lists of objects', () => {
     expect(answer.json['total']).toBe(names.length);
   });
 
-  test.each(['regex=(', 'regex=(?=a)', 'depth=x', 'object_type=odd', `regex=${'a'.repeat(2000)}`])(
-    '%s is refused',
-    async (query) =>
-      expect((await ann.get(`/v2/objects?vault_id=${tree}&${query}`)).status).toBe(400),
+  test.each([
+    'query=a AND (',
+    'regex=(',
+    'regex=(?=a)',
+    'depth=x',
+    'object_type=odd',
+    `regex=${'a'.repeat(2000)}`,
+  ])('%s is refused', async (query) =>
+    expect((await ann.get(`/v2/objects?vault_id=${tree}&${query}`)).status).toBe(400),
   );
 
   test('patterns that blow up elsewhere are answered here (Q3)', async () => {

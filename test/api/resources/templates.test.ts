@@ -44,6 +44,17 @@ async function stored(datasetId: number): Promise<unknown> {
 
 const records = [{ gene: 'TP53', ad: [3, 1] }];
 
+test('the fields of a template are those of a new dataset, but for the transient ones', async () => {
+  const id = await newTemplate({ fields: [{ name: 'build', expression: ['GRCh38'], is_transient: true }, ...fields] }); // prettier-ignore
+  const { json } = await ann.get(`/v2/dataset_templates/${id}`);
+  for (const more of [{ template_id: id }, { fields: json['fields'] }]) {
+    const answer = await ann.get(`/v2/datasets/${await newDataset(more)}/fields`);
+    expect(listOf(answer).map(({ name }) => name)).toEqual(['gene', 'vaf']);
+  }
+  const wrong = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'wrong', fields: [{ name: '', is_transient: true }] }); // prettier-ignore
+  expect([wrong.status, Object.keys(wrong.json)]).toEqual([400, ['fields']]);
+});
+
 describe('the resource', () => {
   test('has all keys, and changes', async () => {
     const id = await newTemplate({ description: 'd', tags: ['a', 'b'], reader_params: { delimiter: ';' } }); // prettier-ignore

@@ -166,6 +166,13 @@ test('finds the descendants of an ancestor at or beyond a distance', async () =>
   await expectSame({ ancestorId: 12 }, () => false, true);
 });
 
+test('finds any number of ids', async () => {
+  const some = rows.filter((_, i) => i % 2 === 0).map(({ id }) => id);
+  const others = Array.from({ length: 40_000 }, (_, i) => i);
+  await expectSame({ among: [...some, ...others] }, ({ id }) => some.includes(id));
+  await expectSame({ among: [] }, () => false, true);
+});
+
 test('finds text, regular expressions and globs in paths', async () => {
   const path = (row: ObjectRow): string => row.path.toLowerCase();
   await expectSame({ query: 'DIR' }, (row) => path(row).includes('dir'));

@@ -1,0 +1,27 @@
+import { viewerOf } from '../../../engine/catalog/access.js';
+import { isQueryString, parseSearch } from '../../../engine/search/request.js';
+import { searchIds, type SearchedIds } from '../../../engine/search/search.js';
+import type { AppContext } from '../../http/app-context.js';
+import type { Caller } from '../../http/request.js';
+
+/** The part of the filter of a list that its parameter `query` makes: a text to contain, or the ids that a search has found. */
+export interface SearchedFilter {
+  readonly query?: string;
+  readonly among?: readonly number[];
+}
+
+/**
+ * Reads the parameter `query` of a list. A query string is searched for, because clients send those of their advanced search to lists
+ * as well; a mistake in it is a 400.
+ */
+export async function searchedFilter(
+  { catalog }: AppContext,
+  caller: Caller,
+  kind: keyof SearchedIds,
+  query: string | undefined,
+): Promise<SearchedFilter> {
+  if (query === undefined) return {};
+  if (!isQueryString(query)) return { query };
+  const found = await searchIds(catalog.search, viewerOf(caller), parseSearch({ query }));
+  return { among: found[kind] };
+}

@@ -1,0 +1,241 @@
+/*
+ * Runs the public clients, as they are, against a server of its own: what their documentation shows (python/test_*.py, r/) and
+ * the tests that they bring. STRANDLAKE_CLIENTS names their folders. `npm run test:clients` builds and runs this.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const own = fileURLToPath(new URL('.', import.meta.url));
+const strandlake = fileURLToPath(new URL('../../dist/cli/strandlake.js', import.meta.url));
+const python = process.env.STRANDLAKE_PYTHON ?? 'python3';
+/** Modules whose name has this text are run; all without one. */
+const [wanted = ''] = process.argv.slice(2);
+/** The account of the users of a client, with which the paths of its own tests begin. */
+const accountOf = (name) => (name === 'r:solvebio' ? 'solvebio' : 'quartzbio');
+
+const folders = (process.env.STRANDLAKE_CLIENTS ?? '').split(delimiter).filter(Boolean);
+const clients = folders.map(clientIn);
+if (clients.length === 0) {
+  console.error(`Name the folders of the clients: STRANDLAKE_CLIENTS=/src/solvebio-python${delimiter}/src/quartzbio-python npm run test:clients`); // prettier-ignore
+  process.exit(1);
+}
+const differences = await readDifferences(join(own, 'differences.md'));
+const scratch = await mkdtemp(join(tmpdir(), 'strandlake-clients-'));
+const data = join(scratch, 'data');
+const filesPort = await freePort();
+const server = await startServer();
+let passed = 0;
+let failed = 0;
+try {
+  for (const client of clients) await check(client);
+} finally {
+  server.process.kill();
+  await server.ended;
+  await rm(scratch, { recursive: true, force: true });
+}
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** What a folder holds: a Python package that is named after its server, or a package of R. */
+function clientIn(folder) {
+  const name = ['solvebio', 'quartzbio'].find((one) =>
+    existsSync(join(folder, one, '__init__.py')),
+  );
+  if (name !== undefined) return { folder, name, kind: 'python' };
+  if (existsSync(join(folder, 'DESCRIPTION'))) {
+    const [, name] = /^Package: *(\S+)/m.exec(readFileSync(join(folder, 'DESCRIPTION'), 'utf8'));
+    return { folder, name: `r:${name}`, kind: 'r' };
+  }
+  console.error(
+    `${folder} holds no client: neither the package solvebio or quartzbio nor one of R.`,
+  );
+  process.exit(1);
+}
+
+/** Runs all tests of a client, and compares their outcomes with the differences that are listed. */
+async function check({ folder, name, kind }) {
+  const home = join(scratch, name.replace(':', '-'));
+  await mkdir(home);
+  const email = `test@${name.replace('r:', '')}.com`;
+  const token = strandlakeDoes('user', 'add', email, '--role', 'admin', '--account', accountOf(name)).trim().split('\n').at(-1); // prettier-ignore
+  const env = {
+    ...process.env,
+    HOME: home,
+    STRANDLAKE_URL: server.url,
+    STRANDLAKE_TOKEN: token,
+    STRANDLAKE_EMAIL: email,
+    STRANDLAKE_FILES_PORT: String(filesPort),
+    SOLVEBIO_API_HOST: server.url,
+    SOLVEBIO_ACCESS_TOKEN: token,
+    SOLVEBIO_API_KEY: token,
+  };
+  const outcomes = kind === 'r' ? await runR(folder, name.slice(2), env) : await runPython(folder, name, env); // prettier-ignore
+  const expected = new Map(differences.filter((one) => one.client === name).map((one) => [one.test, one.reason])); // prettier-ignore
+  const seen = new Set();
+  const counts = { passed: 0, skipped: 0, different: 0 };
+  for (const { test, outcome, message } of outcomes) {
+    const reason = expected.get(test);
+    seen.add(test);
+    if (outcome === 'skipped') counts.skipped++;
+    else if (outcome === 'passed' && reason === undefined) counts.passed++;
+    else if (outcome === 'failed' && reason !== undefined) counts.different++;
+    else {
+      failed++;
+      console.log(
+        `FAIL ${name} ${test}${reason === undefined ? '' : ': it is listed as a difference, and passes'}`,
+      );
+      if (message) console.log(message.replace(/^/gm, '     '));
+    }
+  }
+  for (const test of wanted === '' ? expected.keys().filter((one) => !seen.has(one)) : []) {
+    failed++;
+    console.log(`FAIL ${name} ${test}: it is listed as a difference, and was not run`);
+  }
+  passed += counts.passed + counts.different;
+  console.log(
+    `${name}: ${counts.passed} passed, ${counts.different} differ as listed, ${counts.skipped} skip themselves`,
+  );
+}
+
+/** The outcomes of a Python package: of our scripts, and of its own tests, each module in a process of its own. */
+async function runPython(folder, name, base) {
+  // A copy, because the tests write beside themselves.
+  const packages = join(scratch, `${name}-package`);
+  await cp(join(folder, name), join(packages, name), { recursive: true });
+  const env = { ...base, QUARTZBIO_API_HOST: server.url, QUARTZBIO_ACCESS_TOKEN: base.STRANDLAKE_TOKEN, STRANDLAKE_CLIENT: name, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }; // prettier-ignore
+  const scripts = join(own, 'python');
+  const fixtures = await linesOf(python, [join(scripts, 'fixtures.py')], env);
+  if (fixtures.code !== 0) {
+    console.error(fixtures.lines.join('\n'));
+    throw new Error(`the fixtures of ${name} could not be made`);
+  }
+  const isTest = (file) => /^test_.*\.py$/.test(file);
+  const modulesIn = async (path) => (await readdir(path)).filter(isTest).sort().map((file) => file.slice(0, -3)); // prettier-ignore
+  const modules = [
+    ...(await modulesIn(scripts)),
+    ...(await modulesIn(join(packages, name, 'test'))).map((module) => `${name}.test.${module}`),
+  ];
+  const outcomes = [];
+  for (const module of modules.filter((one) => one.includes(wanted))) {
+    const { code, lines } = await linesOf(python, [join(scripts, 'run_tests.py'), module], env);
+    outcomes.push(...lines.flatMap(outcomeIn));
+    if (code !== 0) outcomes.push({ test: module, outcome: 'failed', message: lines.slice(-20).join('\n') }); // prettier-ignore
+  }
+  return outcomes;
+}
+
+/** The outcomes of a package of R, each file of tests in a process of its own: of our scripts, and of its own tests. */
+async function runR(folder, name, base) {
+  const library = join(scratch, 'r-library');
+  await mkdir(library, { recursive: true });
+  const env = {
+    ...base,
+    R_LIBS: library,
+    EDP_API_HOST: server.url,
+    EDP_API_SECRET: base.STRANDLAKE_TOKEN,
+  };
+  if (name === 'quartzbio.edp') await emptyPackage('arrow', library, env);
+  await install(folder, library, env);
+  // A copy, because the tests write beside themselves; of all, because they read the description of the package.
+  await cp(folder, join(scratch, `r-${name}-package`), { recursive: true });
+  const copied = join(scratch, `r-${name}-package`, 'tests', 'testthat');
+  const scripts = join(own, 'r');
+  const ours = ['test_documentation.R', ...(name === 'solvebio' ? ['test_public.R'] : [])];
+  const theirs = (await readdir(copied)).filter((file) => /^test.*\.R$/.test(file)).sort();
+  const runs = [...ours.map((file) => ['-', join(scripts, file)]), ...theirs.map((file) => [copied, join(copied, file)])]; // prettier-ignore
+  const outcomes = [];
+  for (const [helpers, file] of runs.filter(([, file]) => file.includes(wanted))) {
+    const { code, lines } = await linesOf('Rscript', [join(scripts, 'run_tests.R'), name, helpers, file], env, copied); // prettier-ignore
+    outcomes.push(...lines.flatMap(outcomeIn));
+    if (code !== 0) outcomes.push({ test: file, outcome: 'failed', message: lines.slice(-20).join('\n') }); // prettier-ignore
+  }
+  return outcomes;
+}
+
+/** Installs a package of R from its sources. */
+async function install(folder, library, env) {
+  const { code, lines } = await linesOf('R', ['CMD', 'INSTALL', '--no-docs', `--library=${library}`, folder], env); // prettier-ignore
+  if (code !== 0) throw new Error(lines.join('\n'));
+}
+
+/** An empty package in place of one that a package names and that is not there: what needs it fails, and the rest runs. */
+async function emptyPackage(name, library, env) {
+  const installed = await linesOf('Rscript', ['-e', `stopifnot(requireNamespace("${name}"))`], env);
+  if (installed.code === 0) return;
+  const folder = join(scratch, name);
+  await mkdir(folder);
+  const description = { Package: name, Version: '99.0', Title: 'Empty', Description: 'Empty.', License: 'Apache-2.0', Author: 'none', Maintainer: 'none <none@example.org>' }; // prettier-ignore
+  await writeFile(join(folder, 'DESCRIPTION'), Object.entries(description).map(([key, value]) => `${key}: ${value}\n`).join('')); // prettier-ignore
+  await writeFile(join(folder, 'NAMESPACE'), '');
+  await install(folder, library, env);
+}
+
+/** The outcome in a line of a test run; none in what the clients print. */
+function outcomeIn(line) {
+  if (!line.startsWith('{"test"')) return [];
+  return [JSON.parse(line)];
+}
+
+/** Runs a program; resolves with its exit code and the lines that it printed. */
+function linesOf(program, args, env, cwd = scratch) {
+  const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines = [];
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, lines }));
+  });
+}
+
+/** Starts a server with an empty data folder, and resolves when it is ready. */
+async function startServer() {
+  const settings = ['--port', '0', '--examples', 'off', '--rate-limit', '0', '--multipart-mb', '8', '--allow-addresses', `127.0.0.1:${filesPort}`]; // prettier-ignore
+  const child = spawn(process.execPath, [strandlake, 'serve', '--data', data, ...settings], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const url = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [, address] = /ready at (\S+)/.exec(line) ?? [];
+      if (address !== undefined) resolve(address);
+    });
+    void ended.then(() => reject(new Error('The server did not start')));
+  });
+  return { process: child, ended, url };
+}
+
+/** Runs a command of ours on the data folder, and returns what it printed. */
+function strandlakeDoes(...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [strandlake, ...args, '--data', data], { encoding: 'utf8' }); // prettier-ignore
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+async function freePort() {
+  const probe = createServer();
+  await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** The rows of the table of differences; a row with both Python clients is one of each. */
+async function readDifferences(file) {
+  const rows = (await readFile(file, 'utf8')).split('\n').filter((line) => line.startsWith('| `'));
+  return rows.flatMap((row) => {
+    const [, test, named, reason] = row.split('|').map((cell) => cell.trim());
+    return named.split(', ').map((client) => ({ test: ownName(test, client), client, reason }));
+  });
+}
+
+/** The name of a test; `<client>` stands for the package. */
+function ownName(cell, client) {
+  return cell.replaceAll('`', '').replace('<client>', client);
+}

@@ -1,0 +1,28 @@
+import { gzipSync } from 'node:zlib';
+import type { Writer } from './writer.js';
+
+/** Takes two thirds of the default level's time and gives an eighth more bytes (lines of VCF records). */
+const gzipLevel = 4;
+
+/** A member of a gzip file, which is a sequence of members (RFC 1952, section 2.2). */
+export function gzipMember(bytes: Uint8Array): Uint8Array {
+  return gzipSync(bytes, { level: gzipLevel });
+}
+
+/** The writer of a format, `<format>-gz`, whose files are those of another one compressed with gzip; the threads that encode parts compress them. */
+export function gzipped(writer: Writer<Uint8Array>): Writer<Uint8Array> {
+  return {
+    ...writer,
+    format: `${writer.format}-gz`,
+    extension: `${writer.extension}.gz`,
+    mediaType: 'application/gzip',
+    description: `Like ${writer.format}, compressed with gzip.`,
+    encode: (records, context) => gzipMember(writer.encode(records, context)),
+    async *join(parts, context, warn) {
+      for await (const head of writer.join(none(), context, warn)) yield gzipMember(head);
+      yield* parts;
+    },
+  };
+}
+
+async function* none(): AsyncGenerator<never> {}
