@@ -6,6 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
+import { isForAnyone } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { fitsPath } from './http/operation-row.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
@@ -59,7 +60,8 @@ export async function createApp(services: AppServices): Promise<App> {
     publicUrl: context.config.publicUrl,
     limits: context.limits,
     log,
-    admit: (request) => authenticator.admit(request),
+    admit: (request) =>
+      isForAnyone(request.url) ? authenticator.admitKnown(request) : authenticator.admit(request),
     logsRequests: ['info', 'debug'].includes(context.config.log),
     observe: (request, reply) => context.metrics.observe(request, reply),
   });
