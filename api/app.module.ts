@@ -13,6 +13,7 @@ import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';
 import { OpenapiDocument } from './http/openapi.js';
+import { beaconErrorBody } from './resources/ga4gh-beacon/beacon-frame.js';
 import { answerJobCalls } from './resources/expressions/run-expressions.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter, installCompression } from './http/server.js';
@@ -32,7 +33,10 @@ export class AppModule {
         { provide: KnownKeys, useValue: knownKeys },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: KnownKeysGuard },
-        { provide: APP_FILTER, useValue: new ErrorsFilter(context.log, methodsOf) },
+        {
+          provide: APP_FILTER,
+          useValue: new ErrorsFilter(context.log, methodsOf, beaconErrorBody),
+        },
       ],
     };
   }
