@@ -6,12 +6,14 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
+import { isForAnyone } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { fitsPath } from './http/operation-row.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';
 import { OpenapiDocument } from './http/openapi.js';
+import { beaconErrorBody } from './resources/ga4gh-beacon/beacon-frame.js';
 import { answerJobCalls } from './resources/expressions/run-expressions.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter, installCompression } from './http/server.js';
@@ -31,7 +33,10 @@ export class AppModule {
         { provide: KnownKeys, useValue: knownKeys },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: KnownKeysGuard },
-        { provide: APP_FILTER, useValue: new ErrorsFilter(context.log, methodsOf) },
+        {
+          provide: APP_FILTER,
+          useValue: new ErrorsFilter(context.log, methodsOf, beaconErrorBody),
+        },
       ],
     };
   }
@@ -59,7 +64,8 @@ export async function createApp(services: AppServices): Promise<App> {
     publicUrl: context.config.publicUrl,
     limits: context.limits,
     log,
-    admit: (request) => authenticator.admit(request),
+    admit: (request) =>
+      isForAnyone(request.url) ? authenticator.admitKnown(request) : authenticator.admit(request),
     logsRequests: ['info', 'debug'].includes(context.config.log),
     observe: (request, reply) => context.metrics.observe(request, reply),
   });

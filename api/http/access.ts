@@ -12,6 +12,7 @@ export type ResourceKind = AccessKind;
  */
 export type AccessRule =
   | { readonly kind: 'public' }
+  | { readonly kind: 'anyone' }
   | { readonly kind: 'user'; readonly scope: 'read' | 'write' }
   | {
       readonly kind: 'resource';
@@ -26,6 +27,10 @@ export const accessKey = 'strandlake:access';
 /** Admits anyone, without credentials: for signed addresses, the OpenAPI description and the health check. */
 export const Public = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessKey, { kind: 'public' } satisfies AccessRule);
+
+/** Admits anyone, with credentials or without; wrong ones are refused. The handler decides what each caller, or none, sees. */
+export const AnyCaller = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(accessKey, { kind: 'anyone' } satisfies AccessRule);
 
 /** Admits users whose token has the scope; with `resource`, only those with the permission `level` on the resource of `:id`. */
 export function Access(

@@ -24,13 +24,18 @@ export class Authenticator {
 
   /** The caller; 401 without valid credentials, 429 beyond the limits. */
   async admit(request: ApiRequest): Promise<Caller> {
+    const caller = await this.admitKnown(request);
+    if (caller !== undefined) return caller;
+    this.admitAnyone(request);
+    throw unauthenticated('missing');
+  }
+
+  /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
+  async admitKnown(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
     const query = request.query as Record<string, unknown>;
     const secret = secretOf(request.headers.authorization, query['access_token']);
-    if (secret === undefined) {
-      this.admitAnyone(request);
-      throw unauthenticated('missing');
-    }
+    if (secret === undefined) return undefined;
     const found = await this.#find(secret);
     if (!found) {
       // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
@@ -90,6 +95,11 @@ export class AuthGuard implements CanActivate {
     if (!rule) throw new AppError('forbidden', 'This route has no access rule.');
     if (rule.kind === 'public') {
       this.authenticator.admitAnyone(request);
+      return true;
+    }
+    if (rule.kind === 'anyone') {
+      const known = await this.authenticator.admitKnown(request);
+      if (known === undefined) this.authenticator.admitAnyone(request);
       return true;
     }
     const caller = await this.authenticator.admit(request);

@@ -38,12 +38,24 @@ export function installBodyParsers(
 const carriesCredentials =
   /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|v1\/invitations\/accept|authorize)(?:$|[/?])/;
 
+/** The requests that anyone may send, with a token or without. */
+const admitsAnyone = /^\/beacon\/v2\//;
+
+/** Whether a request to this address needs no token. */
+export function isForAnyone(url: string): boolean {
+  return admitsAnyone.test(url);
+}
+
 /** The most bytes that a body may have, and what to do with one that has more. */
 interface BodyLimit {
   readonly max: number;
   readonly advice: string;
 }
 const credentialBody: BodyLimit = { max: 16 << 10, advice: 'send the credentials alone' };
+const anonymousBody: BodyLimit = {
+  max: 64 << 10,
+  advice: 'send a shorter query, or a token',
+};
 const recordBody: BodyLimit = {
   max: budgets.jsonBodyBytes,
   advice: 'split the request, or upload records as a file and import it by object_id',
@@ -69,9 +81,10 @@ async function readBody(
   const url = request.raw.url ?? '';
   const isStranger = carriesCredentials.test(url);
   // Authenticate first: a stranger must not make the server buffer 64 MB.
-  if (!isStranger) await admit(request);
+  const caller = isStranger ? undefined : await admit(request);
   refuseEncoded(request.headers['content-encoding']);
-  const limit = isStranger ? credentialBody : recordBody;
+  const isAnonymous = caller === undefined && isForAnyone(url);
+  const limit = isStranger ? credentialBody : isAnonymous ? anonymousBody : recordBody;
   const bytes = await collect(stream, request.headers['content-length'], limit);
   if (keepsText.test(url)) sentBytes.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));

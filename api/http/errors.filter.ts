@@ -90,6 +90,12 @@ export class ErrorsFilter implements ExceptionFilter {
     private readonly log: LogSink,
     /** The methods that a path serves, for the answer 405. */
     private readonly methodsOf: (path: string) => readonly string[],
+    /** The body of an answer where it has another form, by the address of the request; undefined for the usual form. */
+    private readonly otherBody: (
+      answer: ErrorAnswer,
+      origin: string,
+      url: string,
+    ) => object | undefined = () => undefined,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -109,7 +115,8 @@ export class ErrorsFilter implements ExceptionFilter {
     reply.removeHeader('Content-Disposition');
     reply.removeHeader('Content-Length');
     reply.code(answer.status).header('Content-Type', 'application/json');
-    void reply.send(Buffer.from(JSON.stringify(answer.body)));
+    const body = this.otherBody(answer, request.origin, request.url) ?? answer.body;
+    void reply.send(Buffer.from(JSON.stringify(body)));
   }
 
   /** The answer 405 or 501 to a request for which there is no route. */

@@ -14,7 +14,7 @@ export interface ServerOptions {
   readonly publicUrl: string | null;
   readonly limits: ServerLimits;
   readonly log: LogSink;
-  /** Authenticates a request with a body before the body is read; rejects to refuse the request. */
+  /** Authenticates a request with a body before the body is read: the caller, if there is one. Rejects to refuse the request. */
   readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
   /** Called after each request. */
@@ -28,8 +28,9 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
-    // Clients use both spellings (contract 18); Nest takes the slash from the paths of routes.
-    rewriteUrl: ({ url = '/' }) => url.replace(/^\/authorize\/(?=$|\?)/, '/authorize'),
+    // Clients use both spellings (contract 18; Beacon v2, the endpoint / below the base); Nest takes the slash from the paths of routes.
+    rewriteUrl: ({ url = '/' }) =>
+      url.replace(/^(\/authorize|\/beacon\/v2\/[^/?]+)\/(?=$|\?)/, '$1'),
     // Node's timer would also end long uploads: see `limitRequestTime`.
     requestTimeout: 0,
     connectionTimeout: limits.requestMs,

@@ -65,6 +65,11 @@ import { expressionOperations, expressionSchemas } from './expressions/expressio
 import { field, fieldCreate, fieldUpdate, targetField } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
 import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
+import { Ga4ghBeaconController } from './ga4gh-beacon/ga4gh-beacon.controller.js';
+import {
+  ga4ghBeaconOperations,
+  ga4ghBeaconSchemas,
+} from './ga4gh-beacon/ga4gh-beacon.operations.js';
 import { globalBeacon } from './global-beacons/global-beacon.js';
 import {
   GlobalBeaconsController,
@@ -207,6 +212,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
+  { controller: Ga4ghBeaconController, operations: [ga4ghBeaconOperations], schemas: ga4ghBeaconSchemas },
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload, exportProvenance] },

@@ -32,12 +32,13 @@ export const auditActions = [
   'application.create',
   'application.replace_secret',
   'application.delete',
+  'beacon.change',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
 /** What a change was made to. Its name is kept, because it may be deleted later. */
 export interface AuditSubject {
-  readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token' | 'application';
+  readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token' | 'application' | 'dataset';
   readonly id: number;
   readonly name: string;
   readonly accountId: number;

@@ -39,6 +39,8 @@ export interface DatasetFilter extends AccessFilter {
   readonly name?: string;
   readonly tag?: string;
   readonly storageClass?: string;
+  /** The account in whose GA4GH beacon the datasets are: they are available, and have a granularity. */
+  readonly beaconOf?: number;
 }
 
 /** How much datasets hold together. */
@@ -182,6 +184,14 @@ function conditions(filter: DatasetFilter): Sql[] {
   }
   if (filter.storageClass !== undefined) {
     clauses.push(sql`datasets.storage_class = ${filter.storageClass}`);
+  }
+  if (filter.beaconOf !== undefined) {
+    clauses.push(
+      sql`vaults.account_id = ${filter.beaconOf}`,
+      sql`datasets.availability = 'available'`,
+      sql`EXISTS (SELECT 1 FROM global_beacons
+        WHERE global_beacons.dataset_id = datasets.id AND global_beacons.granularity <> 'none')`,
+    );
   }
   return clauses;
 }

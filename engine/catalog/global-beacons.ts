@@ -3,10 +3,15 @@ import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Marks a dataset that searches by entity include. */
+/** How much a dataset shows in the GA4GH beacon of its account, least first: nothing, whether there are matches, how many, or the records. */
+export const granularities = ['none', 'boolean', 'count', 'record'] as const;
+export type Granularity = (typeof granularities)[number];
+
+/** Marks a dataset that searches by entity include, and says what the GA4GH beacon of its account shows of it. */
 export interface GlobalBeaconRow {
   readonly id: number;
   readonly datasetId: number;
+  readonly granularity: Granularity;
   /** The user who enabled it. */
   readonly userId: number;
   readonly createdAt: Millis;
@@ -18,15 +23,15 @@ export interface GlobalBeaconTable {
   of(datasetIds: readonly number[]): Promise<ReadonlyMap<number, GlobalBeaconRow>>;
   /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */
   all(): Promise<readonly number[]>;
-  /** Creates the global beacon of a dataset, or returns the existing one. */
-  enable(datasetId: number, userId: number): Promise<GlobalBeaconRow>;
+  /** Creates the global beacon of a dataset, or changes the existing one; its granularity stays where none is given, and is `none` at first. */
+  enable(datasetId: number, userId: number, granularity?: Granularity): Promise<GlobalBeaconRow>;
   /** Deletes and returns the global beacon of a dataset; undefined if it had none. */
   disable(datasetId: number): Promise<GlobalBeaconRow | undefined>;
 }
 
 const globalBeacons = table<GlobalBeaconRow>(
   'globalBeacons',
-  { id: 'plain', datasetId: 'plain', userId: 'plain', createdAt: 'plain' },
+  { id: 'plain', datasetId: 'plain', granularity: 'plain', userId: 'plain', createdAt: 'plain' },
   {},
 );
 
@@ -45,12 +50,23 @@ export function globalBeaconTable(db: Database): GlobalBeaconTable {
       );
       return rows.map((row) => row['datasetId'] as number);
     },
-    enable: (datasetId, userId) =>
+    enable: (datasetId, userId, granularity) =>
       db.atomic(async (tx) => {
         const known = (await globalBeaconTable(tx).of([datasetId])).get(datasetId);
-        if (known !== undefined) return known;
+        if (known !== undefined) {
+          const row = { ...known, granularity: granularity ?? known.granularity };
+          const change = globalBeacons.update(known.id, { granularity: row.granularity });
+          if (change !== undefined && row.granularity !== known.granularity) await tx.run(change);
+          return row;
+        }
         const id = await nextSmallId(tx, 'global beacon');
-        const row = { id, datasetId, userId, createdAt: Date.now() };
+        const row = {
+          id,
+          datasetId,
+          granularity: granularity ?? ('none' as const),
+          userId,
+          createdAt: Date.now(),
+        };
         await tx.run(globalBeacons.insert(row));
         return row;
       }),

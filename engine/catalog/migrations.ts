@@ -14,6 +14,7 @@ import {
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
+  granularitySchema,
   savedResourceSchema,
   templateSchema,
   idempotencyKeySchema,
@@ -49,6 +50,7 @@ export const migrations: readonly Migration[] = [
   { version: 16, name: 'passwords and applications', statements: authenticationSchema },
   { version: 17, name: 'provenance of exports', statements: exportProvenanceSchema },
   { version: 18, name: 'uploads in parts', statements: multipartUploadSchema },
+  { version: 19, name: 'granularity of beacons', statements: granularitySchema },
 ];
 
 /**

@@ -12,6 +12,9 @@ export interface Viewer {
   readonly excludedGroupId?: number;
 }
 
+/** Whoever sends no credentials: reads what is public, and nothing else. */
+export const anybody: Viewer = Object.freeze({ userId: 0, accountId: 0, role: 'member' });
+
 /** Levels of permissions, as stored; a higher level includes the lower ones. */
 export const permissionLevels: Readonly<Record<Permission, number>> = Object.freeze({
   read: 1,

@@ -284,6 +284,12 @@ export const globalBeaconSchema: readonly string[] = [
     created_at BIGINT NOT NULL)`,
 ];
 
+/** Adds what the GA4GH beacon of an account shows of a dataset: nothing, unless somebody has said so. */
+export const granularitySchema: readonly string[] = [
+  `ALTER TABLE global_beacons ADD COLUMN granularity TEXT NOT NULL DEFAULT 'none'
+    CHECK (granularity IN ('none', 'boolean', 'count', 'record'))`,
+];
+
 /** Adds saved queries, beacon sets and beacons. They remain when their dataset is deleted; queries of its beacons then fail. */
 export const savedResourceSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,

@@ -8,6 +8,20 @@ export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
   return genomeBuilds.find((build) => build.toUpperCase() === wanted);
 }
 
+/**
+ * The genome build that a name stands for in other systems: `hg38`, `GRCh38.p14`, or an accession of an assembly such as `GCF_000001405.40`;
+ * undefined for every other text.
+ */
+export function genomeBuildCalled(name: string): GenomeBuild | undefined {
+  const [, of, number, version] = /^GC([AF])_(000001405|009914755)\.(\d+)$/i.exec(name) ?? [];
+  if (number === '009914755') return 'T2T-CHM13';
+  // The first version of GRCh38 at NCBI, in RefSeq and in GenBank.
+  if (number !== undefined)
+    return Number(version) >= (of!.toUpperCase() === 'F' ? 26 : 15) ? 'GRCh38' : 'GRCh37';
+  const plain = name.replace(/\.p\d+$/i, '');
+  return genomeBuildNamed(plain) ?? genomeBuildNamed(synonyms[plain.toLowerCase()]?.[0]);
+}
+
 /** `GRCh37, GRCh38 or T2T-CHM13`. */
 export const knownBuilds = `${genomeBuilds.slice(0, -1).join(', ')} or ${genomeBuilds.at(-1)}`;
 

@@ -1,15 +1,42 @@
 import { schemas } from '../../api/resources/index.js';
 import type { Schema } from '../../api/http/schema.js';
 
+/** Finds the schema that a `$ref` names, and how the references in that one are resolved. */
+export type Resolve = (ref: string) => { readonly schema: Schema; readonly resolve: Resolve };
+
 const named = new Map(schemas.map(({ name, schema }) => [`#/components/schemas/${name}`, schema]));
+const ofInterface: Resolve = (ref) => ({
+  schema: named.get(ref) ?? fail(ref),
+  resolve: ofInterface,
+});
 
-type Check = (expected: never, value: unknown, path: string, schema: Schema) => readonly string[];
+type Check = (
+  expected: never,
+  value: unknown,
+  path: string,
+  schema: Schema,
+  resolve: Resolve,
+) => readonly string[];
 
-/** The keywords of JSON schema that the interface uses; an unknown one throws. */
+/** Keywords that say nothing of values. */
+const annotations = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
+
+/** Whether a text has a format. */
+const formats: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'date-time': (value) => new Date(String(value)).toISOString() === value,
+  uri: (value) => URL.canParse(String(value)),
+  'uri-template': (value) => URL.canParse(String(value).replaceAll(/\{\w+\}/g, 'x')),
+  int32: (value) => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31,
+  int64: Number.isSafeInteger,
+};
+
+/** The keywords of JSON schema that the interface uses, and the standards whose answers it gives; an unknown one throws. */
 const checks: Readonly<Record<string, Check>> = {
-  description: () => [],
-  example: () => [],
-  $ref: (name: string, value, path) => mistakes(named.get(name) ?? fail(name), value, path),
+  ...Object.fromEntries(annotations.map((keyword) => [keyword, () => []])),
+  $ref: (ref: string, value, path, _, resolve) => {
+    const found = resolve(ref);
+    return mistakes(found.schema, value, path, found.resolve);
+  },
   type: (expected: string | readonly string[], value, path) =>
     [expected].flat().includes(typeOf(value)) ||
     ([expected].flat().includes('number') && typeOf(value) === 'integer')
@@ -19,45 +46,74 @@ const checks: Readonly<Record<string, Check>> = {
     values.includes(value)
       ? []
       : [`${path} is ${JSON.stringify(value)}, not one of ${values.join(', ')}`],
-  format: (_: string, value, path) =>
-    value === null || new Date(String(value)).toISOString() === value ? [] : [`${path} is no time`],
+  const: (expected: unknown, value, path) =>
+    value === expected ? [] : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
+  format: (format: string, value, path) =>
+    value === null || (formats[format] ?? fail(`format ${format}`))(value)
+      ? []
+      : [`${path} is no ${format}`],
+  pattern: (pattern: string, value, path) =>
+    typeof value !== 'string' || new RegExp(pattern).test(value)
+      ? []
+      : [`${path} is ${JSON.stringify(value)}, which does not match ${pattern}`],
   minimum: (least: number, value, path) =>
     value === null || Number(value) >= least ? [] : [`${path} is below ${least}`],
   minItems: (least: number, value, path) =>
     (value as unknown[]).length >= least ? [] : [`${path} has fewer than ${least} items`],
   maxItems: (most: number, value, path) =>
     (value as unknown[]).length <= most ? [] : [`${path} has more than ${most} items`],
+  uniqueItems: (_: true, value, path) =>
+    new Set((value as unknown[]).map((one) => JSON.stringify(one))).size ===
+    (value as unknown[]).length
+      ? []
+      : [`${path} has an item twice`],
+  minProperties: (least: number, value, path) =>
+    Object.keys(value as object).length >= least ? [] : [`${path} has fewer than ${least} keys`],
   maxProperties: (most: number, value, path) =>
     Object.keys(value as object).length <= most ? [] : [`${path} has more than ${most} keys`],
-  maxLength: () => [],
-  items: (items: Schema, value, path) =>
-    Array.isArray(value) ? value.flatMap((item, i) => mistakes(items, item, `${path}[${i}]`)) : [],
-  properties: (properties: Readonly<Record<string, Schema>>, value, path) =>
+  items: (items: Schema, value, path, _, resolve) =>
+    Array.isArray(value)
+      ? value.flatMap((item, i) => mistakes(items, item, `${path}[${i}]`, resolve))
+      : [],
+  properties: (properties: Readonly<Record<string, Schema>>, value, path, _, resolve) =>
     Object.entries(properties).flatMap(([key, schema]) =>
-      has(value, key) ? mistakes(schema, (value as never)[key], `${path}.${key}`) : [],
+      has(value, key) ? mistakes(schema, (value as never)[key], `${path}.${key}`, resolve) : [],
     ),
   required: (keys: readonly string[], value, path) =>
     keys.flatMap((key) => (has(value, key) ? [] : [`${path}.${key} is missing`])),
-  additionalProperties: (_: false, value, path, { properties }) =>
-    Object.keys(value as object).flatMap((key) =>
-      has(properties, key) ? [] : [`${path}.${key} is not declared`],
-    ),
-  anyOf: (choices: readonly Schema[], value, path) => {
-    const found = choices.map((schema) => mistakes(schema, value, path));
+  additionalProperties: (others: boolean | Schema, value, path, { properties }, resolve) =>
+    Object.entries(value as object).flatMap(([key, member]) => {
+      if (others === true || has(properties, key)) return [];
+      if (others === false) return [`${path}.${key} is not declared`];
+      return mistakes(others, member, `${path}.${key}`, resolve);
+    }),
+  anyOf: (choices: readonly Schema[], value, path, _, resolve) => {
+    const found = choices.map((schema) => mistakes(schema, value, path, resolve));
     return found.some((list) => list.length === 0) ? [] : found[0]!;
   },
-  allOf: (parts: readonly Schema[], value, path) =>
-    parts.flatMap((schema) => mistakes(schema, value, path)),
+  oneOf: (choices: readonly Schema[], value, path, _, resolve) => {
+    const found = choices.map((schema) => mistakes(schema, value, path, resolve));
+    const fitting = found.filter((list) => list.length === 0).length;
+    if (fitting === 1) return [];
+    return fitting > 1 ? [`${path} satisfies ${fitting} schemas of one`] : found.flat();
+  },
+  allOf: (parts: readonly Schema[], value, path, _, resolve) =>
+    parts.flatMap((schema) => mistakes(schema, value, path, resolve)),
 };
 
-/** Where a value does not satisfy a schema; empty if it does. */
-export function mistakes(schema: Schema, value: unknown, path = '$'): readonly string[] {
-  const found: string[] = [];
-  for (const [keyword, expected] of Object.entries(schema)) {
+/** Where a value does not satisfy a schema; empty if it does. References are those of the interface, unless `resolve` finds others. */
+export function mistakes(
+  schema: Schema,
+  value: unknown,
+  path = '$',
+  resolve: Resolve = ofInterface,
+): readonly string[] {
+  const { type, ...others } = schema;
+  const found = type === undefined ? [] : [...checks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
+  // Only a value of the right type has what the other keywords ask of.
+  for (const [keyword, expected] of Object.entries(others)) {
     const check = checks[keyword] ?? fail(`keyword ${keyword}`);
-    if (keyword === 'type' || found.length === 0) {
-      found.push(...check(expected as never, value, path, schema));
-    }
+    if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));
   }
   return found;
 }

@@ -12,7 +12,7 @@ interface EntryContext {
 /** An entry of the audit log. */
 export const auditEntry = declareResource<AuditRow, EntryContext>({
   name: 'AuditEntry',
-  description: 'A change of users, groups, permissions or invitations.',
+  description: 'A change of users, groups, permissions, invitations, credentials or beacons.',
   fields: {
     class_name: constant('AuditEntry'),
     id: { type: id, example: 31 },
@@ -30,7 +30,7 @@ export const auditEntry = declareResource<AuditRow, EntryContext>({
       show: (_, { actor }) => (actor ? userSummary.view(actor, {}) : null),
     },
     subject_type: {
-      type: oneOf('vault', 'group', 'user', 'invitation', 'token', 'application'),
+      type: oneOf('vault', 'group', 'user', 'invitation', 'token', 'application', 'dataset'),
       example: 'vault',
     },
     subject_id: { type: id, example: 12 },

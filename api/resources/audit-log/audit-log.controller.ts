@@ -25,7 +25,7 @@ import { auditEntry } from './audit-entry.js';
 const filters = {
   action: 'One or more actions.',
   user_id: 'Who made the change.',
-  subject_type: 'vault, group, user, invitation, token or application.',
+  subject_type: 'vault, group, user, invitation, token, application or dataset.',
   subject_id: 'What was changed.',
   since: 'Changes at this time or later: a date or a time of ISO 8601, in UTC without an offset.',
   until: 'Changes before this time.',

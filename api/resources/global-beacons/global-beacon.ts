@@ -1,4 +1,4 @@
-import type { GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
+import { granularities, type GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
 import { constant, declareResource } from '../../http/resource.js';
 import { boolean, id, oneOf } from '../../http/schema.js';
 
@@ -8,11 +8,19 @@ import { boolean, id, oneOf } from '../../http/schema.js';
  */
 export const globalBeacon = declareResource<GlobalBeaconRow, { readonly isDeleted: boolean }>({
   name: 'GlobalBeacon',
-  description: 'A global beacon: it lets searches by entity query a dataset.',
+  description:
+    'A global beacon: it lets searches by entity query a dataset, and the GA4GH beacon of the account, as far as it says.',
   fields: {
     id: { type: id, example: 5 },
     datastore_id: constant(1),
     dataset_id: { type: id, example: 4812 },
+    granularity: {
+      type: oneOf(...granularities),
+      description:
+        'What the GA4GH beacon of the account shows of the dataset: nothing, whether records match, how many do, or the records. If the vault is public, to everybody.',
+      example: 'record',
+      create: 'optional',
+    },
     status: {
       type: oneOf('indexing', 'completed', 'destroying'),
       example: 'completed',

@@ -1,10 +1,12 @@
-import { Controller } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
+import { disableBeacon, enableBeacon } from '../../../engine/catalog/change-beacon.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { AppContext } from '../../http/app-context.js';
+import { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import { globalBeacon } from './global-beacon.js';
 
@@ -21,13 +23,15 @@ export const globalBeaconOperations = declareOperations('globalBeacons', 'Search
   enable: {
     method: 'POST',
     paths,
-    summary: 'Includes a dataset in searches by entity. Repeating it changes nothing.',
+    summary:
+      'Includes a dataset in searches by entity, and with a granularity in the GA4GH beacon of the account. Repeating it changes nothing but a granularity that it gives.',
+    body: globalBeacon.createSchema,
     answer: globalBeacon.schema,
   },
   disable: {
     method: 'DELETE',
     paths,
-    summary: 'Excludes a dataset from searches by entity.',
+    summary: 'Excludes a dataset from searches by entity and from the GA4GH beacon.',
     answer: globalBeacon.schema,
   },
 });
@@ -47,15 +51,27 @@ export class GlobalBeaconsController {
 
   @Operation(globalBeaconOperations.enable)
   @Access('write', 'dataset')
-  async enable(@Resource() { id }: DatasetRow, @CurrentCaller() { user }: Caller): Promise<object> {
-    const row = await this.context.catalog.globalBeacons.enable(id, user.id);
+  async enable(
+    @Resource() { id }: DatasetRow,
+    @Body() body: unknown,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
+    const form = new Form(body);
+    const { granularity } = globalBeacon.readCreate(form);
+    form.done();
+    const row = await this.context.catalog.transaction((tx) =>
+      enableBeacon(tx, user, id, granularity),
+    );
     return globalBeacon.view(row, { isDeleted: false });
   }
 
   @Operation(globalBeaconOperations.disable)
   @Access('write', 'dataset')
-  async disable(@Resource() { id }: DatasetRow): Promise<object> {
-    const row = await this.context.catalog.globalBeacons.disable(id);
+  async disable(
+    @Resource() { id }: DatasetRow,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
+    const row = await this.context.catalog.transaction((tx) => disableBeacon(tx, user, id));
     if (row === undefined) throw none(id);
     return globalBeacon.view(row, { isDeleted: true });
   }

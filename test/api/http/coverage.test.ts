@@ -144,6 +144,21 @@ test('every operation that the server serves stands in the interface, but for it
     'PUT /v2/tokens/*',
     'PATCH /v2/tokens/*',
     'DELETE /v2/tokens/*',
+    'GET /beacon/v2/*/info',
+    'GET /beacon/v2/*/service-info',
+    'GET /beacon/v2/*/configuration',
+    'GET /beacon/v2/*/map',
+    'GET /beacon/v2/*/entry_types',
+    'GET /beacon/v2/*/filtering_terms',
+    'GET /beacon/v2/*/datasets',
+    'GET /beacon/v2/*/datasets/*',
+    'GET /beacon/v2/*/datasets/*/filtering_terms',
+    'GET /beacon/v2/*/datasets/*/g_variants',
+    'POST /beacon/v2/*/datasets/*/g_variants',
+    'GET /beacon/v2/*/g_variants',
+    'POST /beacon/v2/*/g_variants',
+    'GET /beacon/v2/*/g_variants/*',
+    'POST /beacon/v2/*/g_variants/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
     .map((row) => `${row.method} ${shape(row.paths[0])}`)

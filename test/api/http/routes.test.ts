@@ -85,9 +85,17 @@ describe('every route (A1)', () => {
     expect(found.toSorted()).toEqual(publicOperations.toSorted());
   });
 
+  test('is for anyone, with a token or without, only in the beacons, which only read', () => {
+    const found = handlers.filter(({ rule }) => rule?.kind === 'anyone').map((h) => h.operation!);
+    const beacons = Object.keys(operations).filter((id) => id.startsWith('ga4ghBeacon.'));
+    expect(found.toSorted()).toEqual(beacons.toSorted());
+    const methods = new Set(beacons.map((id) => operations[id]!.method));
+    expect([...methods].toSorted()).toEqual(['GET', 'POST']);
+  });
+
   test('needs the scope write unless it only reads', () => {
     for (const { operation, rule } of handlers) {
-      if (!operation || !rule || rule.kind === 'public') continue;
+      if (!operation || !rule || rule.kind === 'public' || rule.kind === 'anyone') continue;
       const { method } = operations[operation]!;
       const reads = method === 'GET' || method === 'HEAD' || readingPosts.has(operation);
       expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);

@@ -46,7 +46,10 @@ beforeAll(async () => {
       info: { AF: 0.0001 },
     },
   ];
-  const target_fields = [{ name: 'gene', entity_type: 'gene' }];
+  const target_fields = [
+    { name: 'gene', entity_type: 'gene' },
+    { name: 'variant', entity_type: 'variant' },
+  ];
   const imported = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     records,
@@ -63,7 +66,8 @@ beforeAll(async () => {
     filename: 'genes.csv',
   });
   await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
-  await ann.post(`/v2/objects/${datasetId}/beacon`);
+  await ann.post(`/v2/objects/${datasetId}/beacon`, { granularity: 'record' });
+  const [{ _id: recordId }] = (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'] as [{ _id: string }]; // prettier-ignore
   const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
   const { json: upload } = await ann.post('/v2/objects', large);
   const [part] = upload['presigned_urls'] as { upload_url: string }[];
@@ -85,6 +89,9 @@ beforeAll(async () => {
     invitations: idOf(link),
     // The second ids of paths.
     ':user_id': ann.user.id,
+    ':account': 'acme',
+    ':dataset': datasetId,
+    ':variant': `${datasetId}:${recordId}`,
     ':permission_id': idOf(
       await ann.put(permissions, { user_id: ada.user.id, permission: 'write' }),
     ),
@@ -159,7 +166,9 @@ function target({ paths: [path], id }: OperationRow): string {
     .replace(':ids', 'x')
     .replace(':id', String(own))
     .replace(':version', '0')
-    .replace(/:(?:user|permission)_id/, (name) => String(ids[name]));
+    .replaceAll(/:(?:(?:user|permission)_id|account|dataset|variant)\b/g, (name) =>
+      String(ids[name]),
+    );
 }
 
 /** A request example with the ids of the live server in the place of its own. */

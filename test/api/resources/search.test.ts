@@ -344,7 +344,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
     expect((await dee.get(path)).json).toEqual({ detail: 'Not found' });
     expect((await ann.post(`/v2/objects/${runsId}/beacon`)).status).toBe(404);
     const enabled = (await ann.post(path)).json;
-    expect(enabled).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
+    expect(enabled).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], granularity: 'none', status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
     expect((await ann.post(path)).json).toEqual(enabled);
     expect((await bob.get(path)).json).toEqual(enabled);
     expect((await bob.get(`/v2/objects/${ids[4]}`)).json['global_beacon']).toEqual(enabled);

@@ -1,0 +1,125 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { parseJson } from '../../../engine/core/json.js';
+import type { Row } from '../../../engine/core/types.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import type { AppContext } from '../../http/app-context.js';
+import { answerTo } from '../../http/errors.filter.js';
+import { mapConcurrent } from '../../http/map-concurrent.js';
+import { readableData, unlessDeleted } from '../records/query-records.js';
+import type { BeaconDataset } from './account-beacon.js';
+import { filterCondition } from './beacon-filters.js';
+import type { BeaconRequest } from './beacon-request.js';
+import { variationFormat } from './genomic-variation.js';
+import { variantConditions } from './variant-conditions.js';
+
+/** What a dataset has of the variants that a request asks for. */
+export interface DatasetMatches {
+  readonly dataset: BeaconDataset;
+  /** Number of records. */
+  readonly total: number;
+  /** The genomic variations of some of them, and how many records among these name no place. */
+  page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore
+}
+
+/** A dataset that cannot tell, and why. */
+export interface DatasetProblem {
+  readonly dataset: BeaconDataset;
+  readonly problem: string;
+}
+
+/** Asks datasets concurrently; the answers are in the order of the datasets, without those deleted meanwhile. `recordId` asks for one record only. */
+export async function askDatasets(
+  context: AppContext,
+  datasets: readonly BeaconDataset[],
+  request: Pick<BeaconRequest, 'variants' | 'filters'>,
+  signal: AbortSignal,
+  recordId?: string,
+): Promise<readonly (DatasetMatches | DatasetProblem)[]> {
+  const answers = await mapConcurrent(datasets, async (dataset) => {
+    if (request.filters.length > 0 && !dataset.answersFilters)
+      return { dataset, problem: 'The dataset answers filters only to callers with credentials.' };
+    try {
+      return await ask(context, dataset, request, signal, recordId);
+    } catch (error) {
+      // What the dataset does not have is told; whatever else fails makes the whole answer fail, because it would be wrong.
+      if (!(error instanceof AppError) || signal.aborted) throw error;
+      if (error.code === 'not-found') return undefined;
+      if (error.code !== 'invalid') throw error;
+      const { body } = answerTo(error);
+      return { dataset, problem: Object.values(body).flat().map(String).join(' ') };
+    }
+  });
+  return answers.filter((one) => one !== undefined);
+}
+
+async function ask(
+  context: AppContext,
+  dataset: BeaconDataset,
+  { variants, filters }: Pick<BeaconRequest, 'variants' | 'filters'>,
+  signal: AbortSignal,
+  recordId: string | undefined,
+): Promise<DatasetMatches> {
+  const { row } = dataset;
+  // All queries of one answer read one version of the dataset.
+  const { snapshot, fields } = await readableData(context, row);
+  const conditions = variantConditions(variants, fields);
+  const query = {
+    entities: conditions.entities,
+    filters: [
+      // First, so that messages about them have their numbers.
+      ...filters.map((filter) => filterCondition(filter, fields)),
+      ...conditions.filters,
+      ...(recordId === undefined ? [] : [['_id', recordId]]),
+    ],
+  };
+  const genes = await genesForQuery(query);
+  const format = variationFormat(row.id, fields);
+  const run = (more: object): Promise<QueryAnswer> => {
+    const parsed = parseQuery({ ...query, ...more }, fields, genes);
+    return unlessDeleted(context, row, () =>
+      runQuery(context.queryEngine, snapshot, fields, parsed, { signal }),
+    );
+  };
+  const { total } = await run({ limit: 0 });
+  return {
+    dataset,
+    total,
+    page: async (offset, limit) => {
+      const { results } = await run({ offset, limit, fields: format.fields });
+      const records = parseJson(results) as unknown as readonly Row[];
+      const found = records.map((record) => format.variationOf(record));
+      const placed = found.filter((one) => one !== undefined);
+      return { results: placed, left: found.length - placed.length };
+    },
+  };
+}
+
+/** The results of a page, by dataset, and how many of its records name no place. */
+export interface PageOfMatches {
+  readonly results: ReadonlyMap<BeaconDataset, readonly object[]>;
+  readonly left: number;
+}
+
+/** One page of the records of all datasets, one dataset after the other. */
+export async function pageOfMatches(
+  matches: readonly DatasetMatches[],
+  { skip, limit }: Pick<BeaconRequest, 'skip' | 'limit'>,
+): Promise<PageOfMatches> {
+  const size = limit === 0 ? budgets.pageLimit : limit;
+  const results = new Map<BeaconDataset, readonly object[]>();
+  let [before, room, left] = [skip * size, size, 0];
+  for (const { dataset, total, page } of matches) {
+    const count = Math.min(room, Math.max(0, total - before));
+    if (count > 0) {
+      const found = await page(before, count);
+      results.set(dataset, found.results);
+      left += found.left;
+    }
+    before = Math.max(0, before - total);
+    room -= count;
+  }
+  return { results, left };
+}

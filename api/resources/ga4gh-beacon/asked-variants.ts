@@ -1,0 +1,150 @@
+import { readInteger, type Form } from '../../http/form.js';
+import { referenceSequence, type ReferenceSequence } from './reference-sequences.js';
+
+/** Two bounds of a position, 0-based; the second is excluded. */
+export type Bracket = readonly [from: number, to: number];
+
+/** Where the variants of a request lie (Beacon v2, variant queries). Positions are 0-based, the end is excluded. */
+export type AskedPlace = { readonly sequence: ReferenceSequence } & (
+  | { readonly kind: 'sequence'; readonly start: number }
+  | { readonly kind: 'range'; readonly start: number; readonly end: number }
+  | { readonly kind: 'bracket'; readonly start: Bracket; readonly end: Bracket }
+);
+
+/** The variants that a request asks for; what is null is not asked. */
+export interface AskedVariants {
+  readonly place: AskedPlace | null;
+  /** In upper case; empty for an insertion without a base before it. */
+  readonly referenceBases: string | null;
+  /** In upper case; empty for a deletion without a base before it. */
+  readonly alternateBases: string | null;
+  readonly variantType: string | null;
+  readonly geneId: string | null;
+  readonly aminoacidChange: string | null;
+  readonly genomicAlleleShortForm: string | null;
+}
+
+/** The parameters of requests for variants, each with its meaning. */
+export const variantParameters = {
+  assemblyId: 'The genome build: GRCh38, hg38, GCF_000001405.40. Without it, that of referenceName, or any.',
+  referenceName: 'A chromosome: NC_000017.11, 17 or chr17.',
+  start: 'The start, 0-based; two values, separated by a comma, bracket it.',
+  end: 'The end, 0-based and excluded; two values, separated by a comma, bracket it.',
+  referenceBases: 'The reference allele; N and other codes stand for several bases.',
+  alternateBases: 'The alternate allele; N and other codes stand for several bases.',
+  variantType: 'SNP, INS, DEL, DUP, INV, CNV, BND, another type that the datasets have, or a term of EFO.',
+  geneId: 'A gene, by any of its names.',
+  aminoacidChange: 'A change of a protein: V600E.',
+  genomicAlleleShortForm: 'A variant in the notation of HGVS: NC_000013.11:g.32316461A>G.',
+  variantMinLength: 'Not supported: answered with 400.',
+  variantMaxLength: 'Not supported: answered with 400.',
+  mateName: 'Not supported: answered with 400.',
+}; // prettier-ignore
+
+/** The last position that a request may name; chromosomes are shorter. */
+const lastPosition = 2 ** 40;
+
+/** Reads the parameters of a request; notes mistakes in the form. */
+export function readVariants(form: Form): AskedVariants {
+  for (const key of ['variantMinLength', 'variantMaxLength', 'mateName'])
+    if (form.raw(key) !== undefined)
+      form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
+  const referenceBases = bases(form, 'referenceBases');
+  const alternateBases = bases(form, 'alternateBases');
+  const variantType = short(form, 'variantType');
+  const place = readPlace(form, alternateBases);
+  const isEmpty = referenceBases === '' || alternateBases === '';
+  if (isEmpty && !(referenceBases ?? '') && !(alternateBases ?? ''))
+    form.fail(
+      'alternateBases',
+      'Where one allele is empty, the other must be given and have a base.',
+    );
+  else if (isEmpty && place?.kind !== 'sequence')
+    form.fail('start', 'An empty allele needs a referenceName and a start, without an end.');
+  return {
+    place,
+    referenceBases,
+    alternateBases,
+    variantType: variantType && (types[variantType.toUpperCase()] ?? variantType),
+    geneId: short(form, 'geneId'),
+    aminoacidChange: short(form, 'aminoacidChange'),
+    genomicAlleleShortForm: short(form, 'genomicAlleleShortForm'),
+  };
+}
+
+/** The types of variants that terms of EFO stand for, by the table of the standard. */
+const types: Readonly<Record<string, string>> = {
+  'EFO:0030063': 'CNV',
+  'EFO:0030070': 'DUP',
+  'EFO:0030067': 'DEL',
+};
+
+function bases(form: Form, key: string): string | null {
+  const given = form.text(key)?.toUpperCase();
+  if (given === undefined) return null;
+  if (!/^[ACGTUNRYSWKMBDHV.-]*$/.test(given) || given.length > 10_000)
+    form.fail(key, 'Must be at most 10,000 letters of A, C, G, T, N and other codes of IUPAC.');
+  return given;
+}
+
+function short(form: Form, key: string): string | null {
+  const given = form.text(key)?.trim();
+  if (given === undefined || given === '') return null;
+  if (given.length > 200) form.fail(key, 'Must have at most 200 characters.');
+  return given;
+}
+
+function readPlace(form: Form, alternateBases: string | null): AskedPlace | null {
+  const start = positions(form, 'start');
+  const end = positions(form, 'end');
+  const referenceName = short(form, 'referenceName');
+  const assemblyId = short(form, 'assemblyId') ?? undefined;
+  if (referenceName === null) {
+    for (const key of ['start', 'end'])
+      if (form.raw(key) !== undefined) form.fail(key, 'A position needs a referenceName.');
+    if (assemblyId !== undefined)
+      form.fail('assemblyId', 'An assembly needs a referenceName, a start and alternateBases or an end.'); // prettier-ignore
+    return null;
+  }
+  const sequence = referenceSequence(referenceName, assemblyId);
+  if (typeof sequence === 'string') {
+    const [key, message] = sequence.split(/: (.*)/s) as [string, string];
+    form.fail(key, message);
+    return null;
+  }
+  if (start === undefined) {
+    form.fail('start', 'A referenceName needs a start, with alternateBases or an end.');
+    return null;
+  }
+  if (end === undefined) {
+    if (start.length === 2) form.fail('end', 'Two values of start need two values of end.');
+    else if (alternateBases === null)
+      form.fail('alternateBases', 'A start without an end needs alternateBases.');
+    return { kind: 'sequence', sequence, start: start[0]! };
+  }
+  if (start.length !== end.length) {
+    form.fail('end', `start has ${start.length} value(s) and end ${end.length}: give one of each for a range, two for brackets.`); // prettier-ignore
+    return null;
+  }
+  if (start.length === 2) {
+    for (const [key, [from, to]] of [['start', start], ['end', end]] as const) // prettier-ignore
+      if (from! >= to!) form.fail(key, `The second value must be greater than the first; it is excluded: ${from}, ${from! + 1} is one position.`); // prettier-ignore
+    const bracket = (list: readonly number[]): Bracket => [list[0]!, list[1]!];
+    return { kind: 'bracket', sequence, start: bracket(start), end: bracket(end) };
+  }
+  if (end[0]! <= start[0]!)
+    form.fail('end', 'Must be greater than start: a range excludes its end.');
+  return { kind: 'range', sequence, start: start[0]!, end: end[0]! };
+}
+
+/** One or two positions; undefined without any, and after a mistake, which is noted. */
+function positions(form: Form, key: string): readonly number[] | undefined {
+  const given = form.raw(key);
+  if (given === undefined) return undefined;
+  const list = (Array.isArray(given) ? (given as readonly unknown[]) : [given]).map(readInteger);
+  const isValid =
+    (list.length === 1 || list.length === 2) &&
+    list.every((one) => one !== undefined && one >= 0 && one <= lastPosition);
+  if (isValid) return list as readonly number[];
+  return form.fail(key, 'Must be one or two whole numbers from 0 on.');
+}

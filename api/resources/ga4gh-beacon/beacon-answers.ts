@@ -1,0 +1,214 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import type { AppContext } from '../../http/app-context.js';
+import { datasetOf, type AccountBeacon, type BeaconDataset } from './account-beacon.js';
+import { askDatasets, pageOfMatches, type DatasetMatches } from './ask-datasets.js';
+import { informationalMeta, responseMeta } from './beacon-frame.js';
+import {
+  answerGranularities,
+  type AnswerGranularity,
+  type BeaconRequest,
+} from './beacon-request.js';
+
+/** A request to a beacon, and where its answer is made. */
+export interface BeaconQuestion {
+  readonly context: AppContext;
+  readonly beacon: AccountBeacon;
+  readonly request: BeaconRequest;
+  readonly origin: string;
+  readonly signal: AbortSignal;
+}
+
+/** The number of an answer's granularity: a greater one tells more. */
+function level(granularity: AnswerGranularity): number {
+  return answerGranularities.indexOf(granularity);
+}
+
+/**
+ * Answers a request for variants: whether any dataset has some, how many the datasets have, or the records, whichever is the least of
+ * what is requested and what the most open of the asked datasets shows. Each dataset adds only what its own setting admits.
+ *
+ * Choice: an answer of a beacon with records has a set of results for each dataset. In that of a dataset with the granularity boolean,
+ * `resultsCount` is 0, however many match; that of one with the granularity count has no results. Pages run through the records of all datasets,
+ * one dataset after the other.
+ */
+export async function variantsAnswer(
+  question: BeaconQuestion,
+  datasets: readonly BeaconDataset[] = question.beacon.datasets,
+): Promise<object> {
+  const { context, request, signal, beacon } = question;
+  const warnings: string[] = [];
+  const asked = request.isTest ? [] : among(datasets, request.datasetIds, warnings);
+  const answers = await askDatasets(context, asked, request, signal);
+  const matches = answers.filter((one): one is DatasetMatches => 'total' in one);
+  for (const one of answers) if ('problem' in one) warnings.push(named(one.dataset, one.problem));
+  if (matches.length === 0 && answers.length > 0) throw new AppError('invalid', warnings.join(' '));
+  const granularity = returnedGranularity(request, matches);
+  const counting = matches.filter((one) => level(one.dataset.granularity) >= level('count'));
+  const numTotalResults = counting.reduce((sum, { total }) => sum + total, 0);
+  if (granularity !== 'boolean')
+    for (const { dataset } of matches.filter((one) => !counting.includes(one)))
+      warnings.push(named(dataset, 'The dataset tells only whether it has matches; they are not counted.')); // prettier-ignore
+  const meta = responseMeta(question.origin, beacon.account.domain, request, granularity, 'genomicVariant'); // prettier-ignore
+  const answer = {
+    meta,
+    responseSummary: {
+      exists: matches.some(({ total }) => total > 0),
+      ...(granularity !== 'boolean' && { numTotalResults }),
+    },
+  };
+  const response = granularity === 'record' ? await resultSets(matches, request, warnings) : undefined; // prettier-ignore
+  return {
+    ...answer,
+    ...(warnings.length > 0 && { info: { warnings } }),
+    ...(response && { response }),
+  };
+}
+
+/** The least of what is requested and what the most open dataset shows. A test has the form of the answer that is requested. */
+function returnedGranularity(
+  { granularity, include, isTest }: BeaconRequest,
+  matches: readonly DatasetMatches[],
+): AnswerGranularity {
+  const open = Math.max(0, ...matches.map(({ dataset }) => level(dataset.granularity)));
+  const shown = isTest ? level('record') : open;
+  const wanted = include === 'NONE' ? level('count') : level('record');
+  return answerGranularities[Math.min(level(granularity), wanted, shown)]!;
+}
+
+/** The datasets that a request names. One that it names and the caller cannot see is as one that does not exist. */
+function among(
+  datasets: readonly BeaconDataset[],
+  ids: readonly string[] | null,
+  warnings: string[],
+): readonly BeaconDataset[] {
+  if (ids === null) return datasets;
+  const known = new Set(datasets.map(({ row }) => String(row.id)));
+  for (const id of new Set(ids))
+    if (!known.has(id)) warnings.push(`There is no dataset ${JSON.stringify(id.slice(0, 100))} here.`); // prettier-ignore
+  return datasets.filter(({ row }) => ids.includes(String(row.id)));
+}
+
+function named({ row }: BeaconDataset, message: string): string {
+  return `${row.id}: ${message}`;
+}
+
+/** The section `response` of an answer with records (Beacon v2, beaconResultsets). */
+async function resultSets(
+  matches: readonly DatasetMatches[],
+  request: BeaconRequest,
+  warnings: string[],
+): Promise<object> {
+  const wanted = matches.filter(({ total }) =>
+    request.include === 'ALL' ? true : request.include === 'MISS' ? total === 0 : total > 0,
+  );
+  const recorded = wanted.filter(({ dataset }) => dataset.granularity === 'record');
+  const page = await pageOfMatches(recorded, request);
+  const all = recorded.reduce((sum, { total }) => sum + total, 0);
+  if (page.left > 0)
+    warnings.push(`Records of this page left out because their variants name no place: ${page.left}.`); // prettier-ignore
+  if (request.limit === 0 && all > budgets.pageLimit)
+    warnings.push(`A page has at most ${budgets.pageLimit} records: read the others with skip and limit.`); // prettier-ignore
+  return {
+    resultSets: wanted.map(({ dataset, total }) => ({
+      id: String(dataset.row.id),
+      setType: 'dataset',
+      exists: total > 0,
+      resultsCount: dataset.granularity === 'boolean' ? 0 : total,
+      results: page.results.get(dataset) ?? [],
+      info: { granularity: dataset.granularity },
+    })),
+  };
+}
+
+/**
+ * Answers a request for one variant by its `variantInternalId`. Only datasets that show records have variants with an id; a 404 for all
+ * others, because ids of records are numbered and would tell how many there are.
+ */
+export async function variantAnswer(question: BeaconQuestion, id: string): Promise<object> {
+  const { context, beacon, request, origin, signal } = question;
+  const [, datasetId, recordId] = /^(\d+):(.+)$/s.exec(id) ?? [];
+  if (datasetId === undefined || request.isTest) throw notFound();
+  const dataset = datasetOf(beacon, datasetId);
+  if (dataset.granularity !== 'record') throw notFound();
+  const [answer] = await askDatasets(context, [dataset], request, signal, recordId);
+  if (answer !== undefined && 'problem' in answer) throw new AppError('invalid', answer.problem);
+  const results = answer === undefined ? [] : (await answer.page(0, 1)).results;
+  if (results.length === 0) throw notFound();
+  const granularity = request.include === 'NONE' && request.granularity === 'record' ? 'count' : request.granularity; // prettier-ignore
+  return {
+    meta: responseMeta(origin, beacon.account.domain, request, granularity, 'genomicVariant'),
+    responseSummary: { exists: true, ...(granularity !== 'boolean' && { numTotalResults: 1 }) },
+    ...(granularity === 'record' && { response: { resultSets: [setOf(dataset, results)] } }),
+  };
+}
+
+function setOf({ row }: BeaconDataset, results: readonly object[]): object {
+  return {
+    id: String(row.id),
+    setType: 'dataset',
+    exists: true,
+    resultsCount: results.length,
+    results,
+  };
+}
+
+/** Answers a request for the datasets: a list of all (Beacon v2, beaconCollectionsResponse). */
+export function datasetsAnswer({ beacon, request, origin }: BeaconQuestion): object {
+  const all = request.isTest ? [] : beacon.datasets;
+  return {
+    meta: responseMeta(origin, beacon.account.domain, request, 'record', 'dataset'),
+    responseSummary: { exists: all.length > 0, numTotalResults: all.length },
+    response: { collections: pageOf(all, request).map(datasetView) },
+  };
+}
+
+/** Answers a request for one dataset: a set of results with it alone. */
+export function datasetAnswer({ beacon, request, origin }: BeaconQuestion, id: string): object {
+  if (request.isTest) throw notFound();
+  const dataset = datasetOf(beacon, id);
+  return {
+    meta: responseMeta(origin, beacon.account.domain, request, 'record', 'dataset'),
+    responseSummary: { exists: true, numTotalResults: 1 },
+    response: { resultSets: [setOf(dataset, [datasetView(dataset)])] },
+  };
+}
+
+/** A dataset in the standard's model. It does not tell how much the dataset holds. */
+function datasetView({ row, name, description, granularity }: BeaconDataset): object {
+  return {
+    id: String(row.id),
+    name,
+    ...(description !== null && { description }),
+    createDateTime: new Date(row.createdAt).toISOString(),
+    updateDateTime: new Date(row.updatedAt).toISOString(),
+    info: { granularity, assemblies: row.genomeBuilds },
+  };
+}
+
+/** Answers a request for the fields that filters may name: each once, in the order of the datasets. */
+export async function filteringTerms(
+  { context, beacon, request, origin, signal }: BeaconQuestion,
+  datasets: readonly BeaconDataset[] = beacon.datasets,
+): Promise<object> {
+  const terms = new Map<string, object>();
+  const asked = request.isTest ? [] : datasets.filter(({ answersFilters }) => answersFilters);
+  for (const { row } of asked) {
+    signal.throwIfAborted();
+    for (const field of await context.catalog.fields.all(row.id)) {
+      const { name: id, title: label, dataType } = field;
+      const isPlain = !['object', 'blob', 'auto'].includes(dataType) && !field.isHidden;
+      if (isPlain && !terms.has(id))
+        terms.set(id, { type: 'alphanumeric', id, label, scopes: ['genomicVariant'] });
+    }
+  }
+  return {
+    meta: informationalMeta(origin, beacon.account.domain, 'genomicVariant'),
+    response: { filteringTerms: pageOf([...terms.values()], request), resources: [] },
+  };
+}
+
+/** One page of a list. */
+function pageOf<T>(list: readonly T[], { skip, limit }: BeaconRequest): readonly T[] {
+  return limit === 0 ? list : list.slice(skip * limit, (skip + 1) * limit);
+}

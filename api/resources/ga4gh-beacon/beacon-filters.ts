@@ -1,0 +1,86 @@
+import { AppError, invalid } from '../../../engine/core/errors.js';
+import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
+import { isObject, type Form } from '../../http/form.js';
+import { quoted } from './alleles.js';
+
+/** An alphanumeric filter (Beacon v2, AlphanumericFilter): a field, how it is compared, and with what. */
+export interface BeaconFilter {
+  readonly id: string;
+  readonly operator: keyof typeof actions;
+  readonly value: string;
+}
+
+/** The filter actions of queries that the operators stand for. */
+const actions = { '=': '', '!': '', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
+
+/** How filters look in the query string of a GET request: `info.AF:<0.01`. */
+const written = /^(.+?):(<=|>=|[=<>!])(.*)$/s;
+
+/** A filter as GET requests write it. */
+export function writtenFilter({ id, operator, value }: BeaconFilter): string {
+  return `${id}:${operator}${value}`;
+}
+
+/**
+ * Reads the filters of a request: objects in a body, texts in a query string. Notes mistakes in the form.
+ *
+ * Choice: the filters of a beacon are alphanumeric ones over the fields of its datasets. A term of an ontology is a 400: ontologies are not known
+ * here, and an answer that leaves the term out would be about other records.
+ */
+export function readFilters(form: Form): readonly BeaconFilter[] {
+  const given = form.raw('filters');
+  if (given === undefined) return [];
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return list.flatMap((one, i) => {
+    const filter = readFilter(one);
+    if (typeof filter !== 'string') return [filter];
+    form.fail('filters', `filters[${i}]: ${filter}`);
+    return [];
+  });
+}
+
+/** The filter, or what is wrong with it. */
+function readFilter(given: unknown): BeaconFilter | string {
+  if (typeof given === 'string') {
+    const [, id, operator, value] = written.exec(given) ?? [];
+    if (id === undefined) return noTerms(given);
+    return { id, operator: operator as BeaconFilter['operator'], value: value! };
+  }
+  if (!isObject(given)) return 'Must be an object with id, operator and value.';
+  const { id, operator = '=', value } = given;
+  if (typeof id !== 'string' || id === '') return 'Must have an id, the name of a field.';
+  if (value === undefined || value === null) return noTerms(id);
+  if (typeof operator !== 'string' || !Object.hasOwn(actions, operator))
+    return `operator must be one of ${Object.keys(actions).join(' ')}, not ${JSON.stringify(operator)}.`; // prettier-ignore
+  if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value))
+    return 'value must be a string.';
+  return { id, operator: operator as BeaconFilter['operator'], value: String(value as string) };
+}
+
+function noTerms(id: string): string {
+  return (
+    `${JSON.stringify(id.slice(0, 100))} has no operator and value, and terms of ontologies are not known here: ` +
+    'filter a field that filtering_terms lists, as in {"id": "info.AF", "operator": "<", "value": "0.01"} or info.AF:<0.01.'
+  );
+}
+
+/** The condition of a filter for a query of a dataset. Throws an `invalid` error if the dataset does not have the field. */
+export function filterCondition(
+  { id, operator, value }: BeaconFilter,
+  fields: readonly DatasetField[],
+): unknown {
+  const index = indexFields(fields);
+  const field = index.find(id);
+  if (field === undefined) throw invalid('filters', unknownField(id, index));
+  const isText = field.dataType === 'string' || field.dataType === 'text';
+  const action = actions[operator];
+  if (action !== '') return [`${id}__${action}`, value];
+  if (value.includes('%') && field.dataType === 'text')
+    throw new AppError('invalid', `filters: ${id} is a long text, whose values have no wildcards.`);
+  const condition =
+    value.includes('%') && isText
+      ? [`${id}__regexp`, `(?is)${value.split('%').map(quoted).join('.*')}`]
+      : [isText ? `${id}__iexact` : id, value];
+  return operator === '!' ? { not: condition } : condition;
+}

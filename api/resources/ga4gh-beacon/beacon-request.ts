@@ -1,0 +1,213 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
+import { value, values } from '../../http/list-query.js';
+import type { QueryParams } from '../../http/page.js';
+import { readFilters, writtenFilter, type BeaconFilter } from './beacon-filters.js';
+import { readVariants, variantParameters, type AskedVariants } from './asked-variants.js';
+
+/** How much an answer tells (Beacon v2, Granularity), least first. */
+export const answerGranularities = ['boolean', 'count', 'record'] as const;
+export type AnswerGranularity = (typeof answerGranularities)[number];
+
+const inclusions = ['ALL', 'HIT', 'MISS', 'NONE'] as const;
+
+/** A request to a beacon, as it was understood. */
+export interface BeaconRequest {
+  readonly variants: AskedVariants;
+  readonly filters: readonly BeaconFilter[];
+  /** The ids of the datasets to ask; null: all. */
+  readonly datasetIds: readonly string[] | null;
+  readonly granularity: AnswerGranularity;
+  readonly include: (typeof inclusions)[number];
+  /** Number of pages to skip. */
+  readonly skip: number;
+  /** Size of a page; 0: as large as the server makes them. */
+  readonly limit: number;
+  /** No dataset is asked. */
+  readonly isTest: boolean;
+  /** The section `receivedRequestSummary` of the answer. */
+  readonly summary: object;
+}
+
+/** The version of the API, in requests and in answers. */
+export const apiVersion = 'v2.0';
+
+/** What a request asks for where it does not say. */
+export type RequestDefaults = Pick<BeaconRequest, 'granularity' | 'limit'>;
+
+/** The defaults of queries for variants (Beacon v2, Granularity and Limit). */
+const ofQueries: RequestDefaults = { granularity: 'boolean', limit: 10 };
+
+/** What `receivedRequestSummary` says of a request that was not understood. */
+export const unreadSummary = {
+  apiVersion,
+  requestedSchemas: [],
+  pagination: { skip: 0, limit: ofQueries.limit },
+  requestedGranularity: ofQueries.granularity,
+};
+
+/** The parameters of GET requests besides those of variants, each with its meaning. */
+export const commonParameters = {
+  requestedGranularity: 'boolean, count or record; an answer tells at most that much.',
+  includeResultsetResponses:
+    'With the granularity record: the datasets with hits (HIT, the default), without (MISS), ALL, or NONE.',
+  filters: 'Filters separated by commas, each a field, a colon, an operator (= < > ! <= >=) and a value.', // prettier-ignore
+  skip: 'Number of pages to skip.',
+  limit: 'Number of records of a page, 10 without it; 0 for the largest.',
+  testMode: 'true: no dataset is asked; the answer has the form of any other.',
+  requestedSchema: 'A schema for the records; the answer names the one that they have.',
+};
+
+/** The parameters of GET requests for variants, each with its meaning. */
+export const variantQueryParameters = {
+  ...variantParameters,
+  geneid: 'Another spelling of geneId.',
+  allele: 'Another spelling of genomicAlleleShortForm.',
+  datasetIds: 'Ask these datasets only, separated by commas.',
+  ...commonParameters,
+};
+
+/** Reads the query string of a GET request. Throws a 400 that names each mistake. */
+export function readGetRequest(
+  query: QueryParams,
+  defaults: RequestDefaults = ofQueries,
+): BeaconRequest {
+  // The standard's own description of its paths spells two of them so.
+  const aliases: Readonly<Record<string, readonly string[]>> = {
+    geneId: ['geneId', 'geneid'],
+    genomicAlleleShortForm: ['genomicAlleleShortForm', 'allele'],
+  };
+  const parameters = Object.fromEntries(
+    Object.keys(variantParameters).flatMap((name): [string, unknown][] => {
+      const given =
+        name === 'start' || name === 'end'
+          ? listed(query, name)?.map((text) => readInteger(text) ?? text)
+          : // An empty allele is a value, unlike other empty parameters.
+            name.endsWith('Bases')
+            ? query[name]
+            : value(query, ...(aliases[name] ?? [name]));
+      return given === undefined ? [] : [[name, given]];
+    }),
+  );
+  return readRequest(
+    {
+      parameters,
+      datasetIds: listed(query, 'datasetIds'),
+      filters: listed(query, 'filters'),
+      requestedGranularity: value(query, 'requestedGranularity'),
+      includeResultsetResponses: value(query, 'includeResultsetResponses'),
+      skip: value(query, 'skip'),
+      limit: value(query, 'limit'),
+      testMode: value(query, 'testMode'),
+      schemas: values(query, 'requestedSchema').map((schema) => ({ schema })),
+    },
+    defaults,
+  );
+}
+
+/** The members of a list parameter, which are separated by commas or repeated; undefined without any. */
+function listed(query: QueryParams, name: string): readonly string[] | undefined {
+  const members = values(query, name).flatMap((text) => text.split(','));
+  return members.length === 0 ? undefined : members.map((member) => member.trim());
+}
+
+/**
+ * Reads the body of a POST request. Throws a 400 that names each mistake.
+ *
+ * Choice: in a request to a beacon, the parameters of variants stand below `g_variant`, as in the standard's model, or directly in
+ * `requestParameters`, as in many clients; `requestedGranularity` and `pagination` may stand beside `query`, as in the standard's examples.
+ */
+export function readPostRequest(
+  body: unknown,
+  defaults: RequestDefaults = ofQueries,
+): BeaconRequest {
+  const form = new Form(body);
+  const meta = form.object('meta') ?? {};
+  const query = form.object('query') ?? {};
+  const outer = (key: string): unknown => query[key] ?? form.raw(key);
+  const sections = { pagination: outer('pagination') ?? {}, requestParameters: query['requestParameters'] ?? {} }; // prettier-ignore
+  for (const [key, section] of Object.entries(sections))
+    if (!isObject(section)) form.fail(key, 'Must be a JSON object.');
+  const schemas = meta['requestedSchemas'] ?? [];
+  const areSchemas = Array.isArray(schemas) && schemas.every(isObject);
+  if (!areSchemas) form.fail('requestedSchemas', 'Must be a list of objects.');
+  form.done();
+  const { g_variant: nested, datasetIds, ...flat } = sections.requestParameters as Readonly<Record<string, unknown>>; // prettier-ignore
+  const { skip, limit } = sections.pagination as Readonly<Record<string, unknown>>;
+  return readRequest(
+    {
+      parameters: { ...flat, ...(isObject(nested) && nested) },
+      datasetIds: datasetIds ?? (isObject(nested) ? nested['datasetIds'] : undefined),
+      filters: outer('filters'),
+      requestedGranularity: outer('requestedGranularity'),
+      includeResultsetResponses: outer('includeResultsetResponses'),
+      skip,
+      limit,
+      testMode: outer('testMode'),
+      schemas: areSchemas ? (schemas as readonly object[]) : [],
+    },
+    defaults,
+  );
+}
+
+/** A request in the form that GET and POST have in common. */
+interface GivenRequest {
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly datasetIds: unknown;
+  readonly filters: unknown;
+  readonly requestedGranularity: unknown;
+  readonly includeResultsetResponses: unknown;
+  readonly skip: unknown;
+  readonly limit: unknown;
+  readonly testMode: unknown;
+  readonly schemas: readonly object[];
+}
+
+function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequest {
+  const form = new Form({ ...given, ...given.parameters });
+  const granularity =
+    form.choice('requestedGranularity', answerGranularities) ?? defaults.granularity;
+  const include = form.choice('includeResultsetResponses', inclusions) ?? 'HIT';
+  const skip = count(form, 'skip', 0);
+  const limit = count(form, 'limit', defaults.limit);
+  if (limit > budgets.pageLimit)
+    form.fail('limit', `A limit is at most ${budgets.pageLimit}, not ${limit}: read the others as further pages, with skip.`); // prettier-ignore
+  const testMode = form.raw('testMode');
+  const isTest = testMode === undefined ? false : readBoolean(testMode);
+  if (isTest === undefined) form.fail('testMode', 'Must be a valid boolean.');
+  const datasetIds = form.textList('datasetIds') ?? null;
+  const filters = readFilters(form);
+  const variants = readVariants(form);
+  form.done();
+  return {
+    variants,
+    filters,
+    datasetIds,
+    granularity,
+    include,
+    skip,
+    limit,
+    isTest: isTest === true,
+    summary: {
+      apiVersion,
+      requestedSchemas: given.schemas,
+      ...(Object.keys(given.parameters).length > 0 && {
+        requestParameters: { g_variant: given.parameters },
+      }),
+      ...(filters.length > 0 && { filters: filters.map(writtenFilter) }),
+      includeResultsetResponses: include,
+      pagination: { skip, limit },
+      requestedGranularity: granularity,
+      testMode: isTest === true,
+    },
+  };
+}
+
+function count(form: Form, key: string, otherwise: number): number {
+  const given = form.raw(key);
+  if (given === undefined) return otherwise;
+  const number = readInteger(given);
+  if (number === undefined || number < 0)
+    form.fail(key, `Must be a whole number from 0 on, not ${JSON.stringify(String(given as string).slice(0, 100))}.`); // prettier-ignore
+  return number ?? otherwise;
+}

@@ -1,0 +1,192 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import { AnyCaller } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import type { QueryParams } from '../../http/page.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
+import { accountBeacon, datasetOf, type AccountBeacon } from './account-beacon.js';
+import {
+  datasetAnswer,
+  datasetsAnswer,
+  filteringTerms,
+  variantAnswer,
+  variantsAnswer,
+  type BeaconQuestion,
+} from './beacon-answers.js';
+import {
+  configuration,
+  infoOf,
+  informationalMeta,
+  listOfEntryTypes,
+  mapOf,
+  serviceInfoOf,
+} from './beacon-frame.js';
+import { readGetRequest, readPostRequest, type RequestDefaults } from './beacon-request.js';
+import { ga4ghBeaconOperations as operations } from './ga4gh-beacon.operations.js';
+
+/** An entry is shown, and all entries of a short list, unless the request says otherwise. */
+const shown: RequestDefaults = { granularity: 'record', limit: 0 };
+
+/** The GA4GH beacons of the accounts (Beacon v2). */
+@Controller()
+export class Ga4ghBeaconController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(operations.info)
+  @AnyCaller()
+  info(@Req() request: ApiRequest): Promise<object> {
+    return this.framework(request, ({ account }) => infoOf(request.origin, account));
+  }
+
+  @Operation(operations.serviceInfo)
+  @AnyCaller()
+  async serviceInfo(@Req() request: ApiRequest): Promise<object> {
+    return serviceInfoOf(request.origin, (await this.beaconOf(request)).account);
+  }
+
+  @Operation(operations.configuration)
+  @AnyCaller()
+  configuration(@Req() request: ApiRequest): Promise<object> {
+    return this.framework(request, configuration);
+  }
+
+  @Operation(operations.map)
+  @AnyCaller()
+  map(@Req() request: ApiRequest): Promise<object> {
+    return this.framework(request, ({ account }) => mapOf(request.origin, account.domain));
+  }
+
+  @Operation(operations.entryTypes)
+  @AnyCaller()
+  entryTypes(@Req() request: ApiRequest): Promise<object> {
+    return this.framework(request, listOfEntryTypes);
+  }
+
+  @Operation(operations.filteringTerms)
+  @AnyCaller()
+  async filteringTerms(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return filteringTerms(await this.question(request, reply, shown));
+  }
+
+  @Operation(operations.datasetFilteringTerms)
+  @AnyCaller()
+  async datasetFilteringTerms(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const question = await this.question(request, reply, shown);
+    return filteringTerms(question, [datasetOf(question.beacon, part(request, 'dataset'))]);
+  }
+
+  @Operation(operations.datasets)
+  @AnyCaller()
+  async datasets(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return datasetsAnswer(await this.question(request, reply, shown));
+  }
+
+  @Operation(operations.dataset)
+  @AnyCaller()
+  async dataset(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return datasetAnswer(await this.question(request, reply, shown), part(request, 'dataset'));
+  }
+
+  @Operation(operations.variants)
+  @AnyCaller()
+  async variants(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return variantsAnswer(await this.question(request, reply));
+  }
+
+  @Operation(operations.queryVariants)
+  @AnyCaller()
+  async queryVariants(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return variantsAnswer(await this.question(request, reply));
+  }
+
+  @Operation(operations.datasetVariants)
+  @AnyCaller()
+  async datasetVariants(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const question = await this.question(request, reply);
+    return variantsAnswer(question, [datasetOf(question.beacon, part(request, 'dataset'))]);
+  }
+
+  @Operation(operations.queryDatasetVariants)
+  @AnyCaller()
+  queryDatasetVariants(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return this.datasetVariants(request, reply);
+  }
+
+  @Operation(operations.variant)
+  @AnyCaller()
+  async variant(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return variantAnswer(await this.question(request, reply, shown), part(request, 'variant'));
+  }
+
+  @Operation(operations.queryVariant)
+  @AnyCaller()
+  queryVariant(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return this.variant(request, reply);
+  }
+
+  private beaconOf(request: ApiRequest): Promise<AccountBeacon> {
+    return accountBeacon(this.context, request.caller, part(request, 'account'));
+  }
+
+  /** An answer that tells of the beacon itself. */
+  private async framework(
+    request: ApiRequest,
+    response: (beacon: AccountBeacon) => object,
+  ): Promise<object> {
+    const beacon = await this.beaconOf(request);
+    return {
+      meta: informationalMeta(request.origin, beacon.account.domain),
+      response: response(beacon),
+    };
+  }
+
+  /** Reads a request of either method. */
+  private async question(
+    request: ApiRequest,
+    reply: ApiReply,
+    defaults?: RequestDefaults,
+  ): Promise<BeaconQuestion> {
+    const signal = abortOnDisconnect(request, reply);
+    const read =
+      request.method === 'POST'
+        ? readPostRequest(request.body, defaults)
+        : readGetRequest(request.query as QueryParams, defaults);
+    const beacon = await this.beaconOf(request);
+    return { context: this.context, beacon, request: read, origin: request.origin, signal };
+  }
+}
+
+/** A part of the path. */
+function part(request: ApiRequest, name: 'account' | 'dataset' | 'variant'): string {
+  return String((request.params as Readonly<Record<string, unknown>>)[name]);
+}

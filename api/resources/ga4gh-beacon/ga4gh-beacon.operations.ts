@@ -1,0 +1,305 @@
+import { declareOperations } from '../../http/operation-row.js';
+import {
+  answerSchema,
+  anything,
+  bodySchema,
+  boolean,
+  integer,
+  jsonObject,
+  jsonObjects,
+  objectOf,
+  oneOf,
+  strings,
+  text,
+  type NamedSchema,
+  type ValueType,
+} from '../../http/schema.js';
+import { variantParameters } from './asked-variants.js';
+import { configuration, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
+import {
+  answerGranularities,
+  apiVersion,
+  commonParameters,
+  variantQueryParameters,
+} from './beacon-request.js';
+
+/* The routes of GA4GH Beacon v2, below the domain of an account, and their schemas. The standard's own schemas say more. */
+
+const origin = 'http://localhost:7878';
+const account = { id: 1, domain: 'acme', name: 'Acme', createdAt: Date.UTC(2026, 2, 2) };
+const summary = {
+  apiVersion,
+  requestedSchemas: [],
+  includeResultsetResponses: 'HIT',
+  pagination: { skip: 0, limit: 10 },
+  requestedGranularity: 'record',
+  testMode: false,
+};
+
+/** An answer that tells of the beacon itself: `meta` and `response`. */
+function framework(name: string, description: string, response: object): NamedSchema {
+  return answerSchema(name, description, {
+    meta: { type: jsonObject, example: informationalMeta(origin, account.domain) },
+    response: { type: jsonObject, example: response },
+  });
+}
+
+const info = framework('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
+const configured = framework('BeaconConfiguration', 'How a beacon is configured.', configuration());
+const map = framework('BeaconMap', 'The addresses of a beacon.', mapOf(origin, account.domain));
+const types = framework('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
+const terms = framework('BeaconFilteringTerms', 'The fields that filters may name.', {
+  filteringTerms: [
+    { type: 'alphanumeric', id: 'info.AF', label: 'info.AF', scopes: ['genomicVariant'] },
+  ],
+  resources: [],
+});
+const serviceExample = serviceInfoOf(origin, account);
+const service = answerSchema(
+  'BeaconServiceInfo',
+  'What a beacon is, as GA4GH services tell it.',
+  Object.fromEntries(
+    Object.entries(serviceExample).map(([key, example]) => [
+      key,
+      { type: typeof example === 'string' ? text : jsonObject, example: example as unknown },
+    ]),
+  ),
+);
+
+/** An answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
+function response(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
+  return answerSchema(name, description, {
+    meta: {
+      type: jsonObject,
+      description: 'With returnedGranularity, and what was asked as it was understood.',
+      example: responseMeta(origin, account.domain, { summary, isTest: false }, 'record', type),
+    },
+    responseSummary: {
+      type: jsonObject,
+      description: 'exists, and numTotalResults unless the granularity is boolean.',
+      example: { exists: true, numTotalResults: 1 },
+    },
+    response: { type: jsonObject, optional: true, example },
+    info: {
+      type: objectOf({ warnings: { type: strings } }),
+      description: 'What the answer does not cover, and why.',
+      optional: true,
+    },
+  });
+} // prettier-ignore
+
+const dataset = {
+  id: '4812',
+  name: 'calls',
+  createDateTime: '2026-03-02T09:15:00.000Z',
+  updateDateTime: '2026-03-02T09:20:41.120Z',
+  info: { granularity: 'record', assemblies: ['GRCh38'] },
+};
+const number = (value: number): object => ({ type: 'Number', value });
+const variation = {
+  variantInternalId: '4812:4911-0-0',
+  variation: {
+    variantType: 'SNP',
+    alternateBases: 'T',
+    location: {
+      type: 'SequenceLocation',
+      sequence_id: 'refseq:NC_000014.9',
+      interval: { type: 'SequenceInterval', start: number(23424839), end: number(23424840) },
+    },
+  },
+  molecularAttributes: { geneIds: ['MYH7'] },
+};
+const setOf = (results: readonly object[], more: object): object => ({
+  resultSets: [{ id: '4812', setType: 'dataset', exists: true, resultsCount: 1, results, ...more }],
+});
+const variants = response('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
+const variant = response('BeaconVariant', 'A variant.', 'genomicVariant', setOf([variation], {}));
+const datasets = response('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
+const oneDataset = response('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
+
+const positions: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
+const parameters = {
+  ...Object.fromEntries(
+    Object.entries(variantParameters).map(([name, description]) => [
+      name,
+      { type: name === 'start' || name === 'end' ? positions : anything, description },
+    ]),
+  ),
+  datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
+};
+/** An object with these keys; others are reported as ignored. */
+function open(properties: Parameters<typeof bodySchema>[2]): ValueType {
+  const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
+  return { schema };
+}
+const filter = open({
+  id: { type: text },
+  operator: { type: anything },
+  value: { type: anything },
+  scope: { type: text },
+  includeDescendantTerms: { type: boolean },
+  similarity: { type: text },
+});
+const pagination = open({ skip: { type: integer }, limit: { type: integer } });
+const granularity = oneOf(...answerGranularities);
+const body = bodySchema(
+  'BeaconRequest',
+  'A request to a beacon. All of it is optional.',
+  {
+    $schema: { type: text },
+    meta: {
+      type: open({
+        apiVersion: { type: text },
+        requestedSchemas: { type: jsonObjects },
+      }),
+    },
+    query: {
+      type: open({
+        requestParameters: { type: open({ g_variant: { type: open(parameters) }, ...parameters }) },
+        filters: { type: { schema: { type: 'array', items: { anyOf: [filter.schema, { type: 'string' }] } } } }, // prettier-ignore
+        includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses }, // prettier-ignore
+        pagination: { type: pagination },
+        requestedGranularity: { type: granularity, description: commonParameters.requestedGranularity }, // prettier-ignore
+        testMode: { type: boolean, description: commonParameters.testMode },
+      }),
+    },
+    requestedGranularity: { type: granularity },
+    pagination: { type: pagination },
+  },
+  {
+    meta: { apiVersion },
+    query: {
+      requestParameters: {
+        g_variant: {
+          assemblyId: 'GRCh38',
+          referenceName: '14',
+          start: [23424839],
+          alternateBases: 'T',
+        },
+      },
+      requestedGranularity: 'record',
+    },
+  },
+);
+
+/** The schemas of bodies and answers. */
+export const ga4ghBeaconSchemas = [info, service, configured, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
+
+const base = `${beaconRoot}/:account`;
+const one = `${base}/datasets/:dataset`;
+const get = 'GET' as const;
+const post = 'POST' as const;
+const { skip, testMode, requestedSchema } = commonParameters;
+const lists = {
+  skip,
+  limit: 'Number of entries of a page; all without it.',
+  testMode,
+  requestedSchema,
+};
+const { requestedGranularity, includeResultsetResponses } = commonParameters;
+const single = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
+
+/** The operations of the beacons. */
+export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
+  info: {
+    method: get,
+    paths: [`${base}/info`, base],
+    summary: 'Tells what the beacon of an account is.',
+    query: { requestedSchema },
+    answer: info,
+  },
+  serviceInfo: {
+    method: get,
+    paths: [`${base}/service-info`],
+    summary: 'Tells the same in the form of all services of GA4GH.',
+    answer: service,
+  },
+  configuration: {
+    method: get,
+    paths: [`${base}/configuration`],
+    summary: 'Tells who may ask the beacon, and for what.',
+    answer: configured,
+  },
+  map: {
+    method: get,
+    paths: [`${base}/map`],
+    summary: 'Lists the addresses of the beacon.',
+    answer: map,
+  },
+  entryTypes: {
+    method: get,
+    paths: [`${base}/entry_types`],
+    summary: 'Lists the types of entries, with their schemas.',
+    answer: types,
+  },
+  filteringTerms: {
+    method: get,
+    paths: [`${base}/filtering_terms`],
+    summary: 'Lists the fields that filters may name.',
+    query: lists,
+    answer: terms,
+  },
+  datasets: {
+    method: get,
+    paths: [`${base}/datasets`],
+    summary: 'Lists the datasets that the caller may ask.',
+    query: lists,
+    answer: datasets,
+  },
+  dataset: {
+    method: get,
+    paths: [one],
+    summary: 'Returns a dataset of the beacon.',
+    query: { requestedSchema, testMode },
+    answer: oneDataset,
+  },
+  datasetFilteringTerms: {
+    method: get,
+    paths: [`${one}/filtering_terms`],
+    summary: 'Lists the fields of a dataset that filters may name.',
+    query: lists,
+    answer: terms,
+  },
+  variants: {
+    method: get,
+    paths: [`${base}/g_variants`],
+    summary: 'Asks all datasets for variants. Positions are 0-based.',
+    query: variantQueryParameters,
+    answer: variants,
+  },
+  queryVariants: {
+    method: post,
+    paths: [`${base}/g_variants`],
+    summary: 'Asks all datasets for variants. Positions are 0-based.',
+    body,
+    answer: variants,
+  },
+  datasetVariants: {
+    method: get,
+    paths: [`${one}/g_variants`],
+    summary: 'Asks one dataset for variants.',
+    query: variantQueryParameters,
+    answer: variants,
+  },
+  queryDatasetVariants: {
+    method: post,
+    paths: [`${one}/g_variants`],
+    summary: 'Asks one dataset for variants.',
+    body,
+    answer: variants,
+  },
+  variant: {
+    method: get,
+    paths: [`${base}/g_variants/:variant`],
+    summary: 'Returns a variant by its variantInternalId.',
+    query: single,
+    answer: variant,
+  },
+  queryVariant: {
+    method: post,
+    paths: [`${base}/g_variants/:variant`],
+    summary: 'Returns a variant by its variantInternalId.',
+    body,
+    answer: variant,
+  },
+});

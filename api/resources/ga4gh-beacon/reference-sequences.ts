@@ -1,0 +1,78 @@
+import { genomeBuildCalled, knownBuilds } from '../../../engine/core/build-names.js';
+import { genomeBuilds, type GenomeBuild } from '../../../engine/core/types.js';
+
+/** A sequence of a reference genome, as a request names it. */
+export interface ReferenceSequence {
+  /** Null: any. */
+  readonly build: GenomeBuild | null;
+  /** The names under which records may have it, in upper case and without `chr`. */
+  readonly names: readonly string[];
+}
+
+const chromosomes = [...Array.from({ length: 22 }, (_, i) => String(i + 1)), 'X', 'Y'];
+/** The versions of NC_000001 to NC_000024 in GRCh37; in GRCh38 each is one more. */
+const versions = [10, 11, 11, 11, 9, 11, 13, 10, 11, 10, 9, 11, 10, 8, 9, 9, 10, 9, 9, 10, 8, 10, 10, 9]; // prettier-ignore
+
+/** The RefSeq accessions of the chromosomes, by build and chromosome. */
+const accessions: Readonly<Record<GenomeBuild, ReadonlyMap<string, string>>> = {
+  GRCh37: numbered((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]}`),
+  GRCh38: numbered((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]! + 1}`),
+  'T2T-CHM13': numbered((i) => `NC_0${60_925 + i}.1`),
+};
+
+function numbered(accession: (i: number) => string): ReadonlyMap<string, string> {
+  return new Map([
+    ...chromosomes.map((name, i) => [name, accession(i)] as const),
+    ['MT', 'NC_012920.1'],
+  ]);
+}
+
+/**
+ * The sequence that `referenceName` and `assemblyId` of a request name: `NC_000017.11`, `refseq:NC_000017.11`, `17` or `chr17`. An accession
+ * needs no assembly. Returns a text with the mistake if they name none.
+ */
+export function referenceSequence(
+  referenceName: string,
+  assemblyId: string | undefined,
+): ReferenceSequence | string {
+  const asked = assemblyId === undefined ? null : genomeBuildCalled(assemblyId);
+  if (asked === undefined)
+    return `assemblyId: Expected ${knownBuilds}, not ${JSON.stringify(assemblyId!.slice(0, 100))}.`;
+  const name = referenceName.replace(/^refseq:/i, '').toUpperCase();
+  const found = genomeBuilds.flatMap((build) =>
+    [...accessions[build]].flatMap(([chromosome, one]) =>
+      one === name ? [{ build, chromosome }] : [],
+    ),
+  );
+  if (found.length === 0) {
+    const plain = plainChromosome(name);
+    const known = asked === null ? genomeBuilds : [asked];
+    const others = known.flatMap((build) => accessions[build].get(plain) ?? []);
+    return { build: asked, names: [...namesOf(plain), ...new Set(others)] };
+  }
+  const fitting = found.filter(({ build }) => asked === null || build === asked);
+  if (fitting.length === 0)
+    return `referenceName: ${name} is a sequence of ${found[0]!.build}, not of ${asked!}.`;
+  return {
+    build: fitting.length === 1 ? fitting[0]!.build : asked,
+    names: [...namesOf(fitting[0]!.chromosome), name],
+  };
+}
+
+/** The name of a chromosome without `chr`; MT for the mitochondrion. */
+function plainChromosome(name: string): string {
+  const plain = name.replace(/^chr(?=.)/i, '').toUpperCase();
+  return plain === 'M' ? 'MT' : plain;
+}
+
+function namesOf(plain: string): readonly string[] {
+  return plain === 'MT' ? ['MT', 'M'] : [plain];
+}
+
+/** The identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
+export function sequenceId(build: GenomeBuild | undefined, chromosome: string): string {
+  const plain = plainChromosome(chromosome);
+  if (/^N[CTWG]_\d+\.\d+$/.test(plain)) return `refseq:${plain}`;
+  const accession = build && accessions[build].get(plain);
+  return accession === undefined ? `${build ?? 'chromosome'}:${plain}` : `refseq:${accession}`;
+}

@@ -1,0 +1,226 @@
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { genomeBuilds } from '../../../engine/core/types.js';
+import { basesPattern, isExact, quoted } from './alleles.js';
+import type { AskedPlace, AskedVariants } from './asked-variants.js';
+import { annotationFields, variantFieldsOf, type VariantFields } from './variant-fields.js';
+
+/** The conditions of a query of a dataset, with the keys of its body. */
+export interface QueryConditions {
+  readonly filters: readonly unknown[];
+  readonly entities: readonly unknown[];
+}
+
+/**
+ * The conditions under which records of a dataset are the variants that a request asks for. Throws an `invalid` error if the dataset does not
+ * have the fields for that: it then cannot tell, which is not the same as having no such variant.
+ *
+ * Choice: the variants of a dataset are the records with a value in a field of the entity type `variant`. Two values of `start` or `end` exclude
+ * the second. An empty allele also finds what VCF writes with the base before it.
+ */
+export function variantConditions(
+  asked: AskedVariants,
+  fields: readonly DatasetField[],
+): QueryConditions {
+  const known = variantFieldsOf(fields);
+  if (known.variants.length === 0) throw cannot('has no field with the entity type variant');
+  const { place, geneId } = asked;
+  const filters: unknown[] = [];
+  const entities: unknown[] = [];
+  if (place?.kind === 'bracket') filters.push(...bracketed(place, known));
+  if (place?.kind === 'range') {
+    const { sequence, start, end } = place;
+    const regions = sequence.names.map((chromosome) => ({
+      build: sequence.build,
+      chromosome,
+      start: start + 1,
+      stop: end,
+    }));
+    entities.push(['genomic_region', regions]);
+  }
+  filters.push(
+    place?.kind === 'sequence' ? sequenceCondition(place, asked, known) : allelesCondition(asked, known),
+  ); // prettier-ignore
+  if (asked.variantType !== null) filters.push(ofType(asked.variantType, known));
+  if (geneId !== null) entities.push(['gene', geneId]);
+  if (asked.aminoacidChange !== null) filters.push(proteinChange(asked.aminoacidChange, fields));
+  if (asked.genomicAlleleShortForm !== null) {
+    const names = annotationFields(fields, 'hgvs');
+    if (names.length === 0) throw cannot('has no field of HGVS names');
+    filters.push(anyOf(names, (name) => [`${name}__iexact`, asked.genomicAlleleShortForm]));
+  }
+  return { filters, entities };
+}
+
+function cannot(why: string): AppError {
+  return new AppError('invalid', `The dataset ${why}.`);
+}
+
+function anyOf(names: readonly string[], condition: (name: string) => unknown): unknown {
+  return { or: names.map(condition) };
+}
+
+/** The parts of a variant as a field of the entity type has it; null for any. */
+interface VariantText {
+  readonly builds: readonly string[] | null;
+  readonly names: readonly string[] | null;
+  readonly start: number | null;
+  readonly stop: number | null;
+  /** A regular expression. */
+  readonly alternate: string;
+}
+
+/** The condition that a variant has these parts: `GRCH38-13-32316461-32316461-G` (contract 10.6), in any letter case. */
+function textCondition(text: VariantText, variants: readonly string[]): unknown {
+  const { builds, names, start, stop, alternate } = text;
+  const number = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
+  const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoted).join('|')})`;
+  const build = builds === null ? '.+' : `(?:${builds.map(quoted).join('|')})`;
+  const pattern = `(?i)${build}-${sequence}-${number(start)}-${number(stop)}-${alternate}`;
+  return anyOf(variants, (name) => [`${name}__regexp`, pattern]);
+}
+
+/** A sequence query: alleles at one start. Alleles without codes are looked up as values, all others by a pattern. */
+function sequenceCondition(
+  { sequence, start }: Extract<AskedPlace, { kind: 'sequence' }>,
+  { referenceBases: reference, alternateBases }: AskedVariants,
+  { variants, reference: referenceField }: VariantFields,
+): unknown {
+  const alternate = alternateBases!; // a start without an end has them
+  const builds = sequence.build === null ? genomeBuilds : [sequence.build];
+  const position = start + 1;
+  if (reference === null) {
+    const near = { builds, names: sequence.names, start: position, stop: null };
+    const region = builds.flatMap((build) =>
+      sequence.names.flatMap((name) =>
+        ['', 'CHR'].map((prefix) => `${build.toUpperCase()}-${prefix}${name}-${position}-`),
+      ),
+    );
+    const begins = { or: variants.flatMap((name) => region.map((text) => [`${name}__prefix`, text])) }; // prettier-ignore
+    return {
+      and: [begins, textCondition({ ...near, alternate: basesPattern(alternate) }, variants)],
+    };
+  }
+  const isPadded = reference === '' || alternate === '';
+  const forms = isPadded
+    ? [...'ACGT'].map((base) => [position - 1, base + reference, base + alternate] as const)
+    : [[position, reference, alternate] as const];
+  return {
+    or: forms.map(([at, ref, alt]) => {
+      const stop = at + ref.length - 1;
+      const values = builds.flatMap((build) =>
+        sequence.names.flatMap((name) =>
+          ['', 'CHR'].map((prefix) => `${build.toUpperCase()}-${prefix}${name}-${at}-${stop}-${alt}`),
+        ),
+      ); // prettier-ignore
+      const text = { builds, names: sequence.names, start: at, stop, alternate: basesPattern(alt) };
+      const variant = isExact(alt)
+        ? anyOf(variants, (name) => [`${name}__in`, values])
+        : textCondition(text, variants);
+      // Without a field of references, the length of the reference is compared: the genome has one sequence there.
+      if (referenceField === undefined) return variant;
+      return { and: [variant, basesCondition(referenceField, ref)] };
+    }),
+  };
+}
+
+function basesCondition(field: string, bases: string): unknown {
+  return isExact(bases)
+    ? [`${field}__iexact`, bases]
+    : [`${field}__regexp`, `(?i)${basesPattern(bases)}`];
+}
+
+/** Alleles anywhere in a range, or anywhere at all; without any, every variant. */
+function allelesCondition(
+  { place, referenceBases, alternateBases }: AskedVariants,
+  { variants, reference }: VariantFields,
+): unknown {
+  if (referenceBases !== null && reference === undefined)
+    throw cannot('has no field reference_allele');
+  const names = place?.sequence.names ?? null;
+  const text = { builds: null, names, start: null, stop: null };
+  return {
+    and: [
+      alternateBases === null
+        ? anyOf(variants, (name) => ({ not: [name, null] }))
+        : textCondition({ ...text, alternate: basesPattern(alternateBases) }, variants),
+      ...(referenceBases === null ? [] : [basesCondition(reference!, referenceBases)]),
+    ],
+  };
+}
+
+function bracketed(
+  { sequence, start, end }: Extract<AskedPlace, { kind: 'bracket' }>,
+  { hasCoordinates }: VariantFields,
+): readonly unknown[] {
+  if (!hasCoordinates)
+    throw cannot('has no genomic_coordinates, by which starts and ends are compared');
+  const at = 'genomic_coordinates';
+  const { build } = sequence;
+  return [
+    [`${at}.chromosome__in`, sequence.names],
+    // Records have positions from 1 on and include their stop.
+    [`${at}.start__range`, [start[0] + 1, start[1]]],
+    [`${at}.stop__range`, [end[0], end[1] - 1]],
+    ...(build === null ? [] : [{ or: [[`${at}.build`, build], [`${at}.build`, null]] }]), // prettier-ignore
+  ];
+}
+
+/** The types that sequences of alleles tell, and those of them that a query can compare. */
+const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELINS'];
+
+/**
+ * The condition that a variant is of a type: by a field of types, by a symbolic allele, or by its alleles. The type of every
+ * record can then be told, else the dataset cannot answer.
+ */
+function ofType(type: string, { variants, reference, types }: VariantFields): unknown {
+  const name = type.toUpperCase();
+  const named = [
+    ...types.map((field) => [`${field}__iexact`, type]),
+    ...variants.map((field) => [`${field}__regexp`, `(?i).*-<${quoted(type)}(?::[^<>]*)?>`]),
+  ];
+  if (!sequenceTypes.includes(name)) return { or: named };
+  const alleles = reference === undefined ? undefined : alleleTypes(reference, variants)[name];
+  if (alleles !== undefined) return { or: [...named, ...alleles] };
+  if (types.length > 0) return { or: named };
+  throw cannot(`has no field from which variants of the type ${name} can be told`);
+}
+
+/** The conditions on alleles of each type: of one base, or with the same base in front. */
+function alleleTypes(
+  reference: string,
+  variants: readonly string[],
+): Readonly<Record<string, readonly unknown[]>> {
+  const ends = (pattern: string): unknown =>
+    anyOf(variants, (name) => [`${name}__regexp`, `(?i).+-${pattern}`]);
+  const each = (build: (base: string) => unknown): readonly unknown[] => [...'ACGTN'].map(build);
+  // A record without an alternate has the reference as its allele.
+  const single = each((base) => ({
+    and: [[`${reference}__iexact`, base], ends(`[${'ACGTN'.replace(base, '')}]`)],
+  }));
+  return {
+    SNP: single,
+    SNV: single,
+    INS: each((base) => ({ and: [[`${reference}__iexact`, base], ends(`${base}[ACGTN]+`)] })),
+    DEL: each((base) => ({ and: [[`${reference}__regexp`, `(?i)${base}[ACGTN]+`], ends(base)] })),
+  };
+}
+
+/** The names of amino acids by their letters; `*` ends a protein. */
+const aminoAcids: Readonly<Record<string, string>> = {
+  A: 'Ala', R: 'Arg', N: 'Asn', D: 'Asp', C: 'Cys', Q: 'Gln', E: 'Glu', G: 'Gly', H: 'His', I: 'Ile', L: 'Leu', K: 'Lys', M: 'Met',
+  F: 'Phe', P: 'Pro', S: 'Ser', T: 'Thr', W: 'Trp', Y: 'Tyr', V: 'Val', U: 'Sec', '*': 'Ter',
+}; // prettier-ignore
+
+/** The condition that a record has a change of a protein, `V600E`, also written `p.Val600Glu` and behind the name of a protein. */
+function proteinChange(change: string, fields: readonly DatasetField[]): unknown {
+  const names = annotationFields(fields, 'protein');
+  if (names.length === 0) throw cannot('has no field of changes of proteins');
+  const plain = change.replace(/^p\./i, '');
+  const [, from, at, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plain) ?? [];
+  const [first, last] = [aminoAcids[from ?? ''], aminoAcids[to ?? '']];
+  const forms = [quoted(plain)];
+  if (first !== undefined && last !== undefined) forms.push(`${first}${at}${quoted(last)}`);
+  const pattern = `(?i)(?:.*:)?(?:p\\.)?\\(?(?:${forms.join('|')})\\)?`;
+  return anyOf(names, (name) => [`${name}__regexp`, pattern]);
+}

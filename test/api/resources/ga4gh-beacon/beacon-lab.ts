@@ -1,0 +1,114 @@
+import { clientFor, idOf, waitFor, type Answer, type Client } from '../../server.js';
+import { startLab, type Lab } from '../../lab.js';
+
+/** A record of the VCF file: one for each alternate. */
+export interface Call {
+  readonly chromosome: string;
+  /** 1-based. */
+  readonly start: number;
+  /** 1-based, included. */
+  readonly stop: number;
+  readonly reference: string;
+  readonly alternate: string;
+  readonly gene: string | undefined;
+  readonly af: number | undefined;
+  readonly hgvs: string | undefined;
+  readonly id: string;
+}
+
+/** Alleles of every kind: plain ones, several at one position, insertions and deletions with the base before them, symbolic ones, none. */
+export const vcf = `##fileformat=VCFv4.3
+##reference=GRCh38
+##INFO=<ID=GENE,Number=1,Type=String,Description="Gene">
+##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency">
+##INFO=<ID=HGVSp,Number=1,Type=String,Description="Protein">
+##INFO=<ID=CLNHGVS,Number=1,Type=String,Description="Genomic name">
+##INFO=<ID=SVLEN,Number=A,Type=Integer,Description="Length">
+##INFO=<ID=END,Number=1,Type=Integer,Description="End">
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO
+chr13\t32316461\trs1\tA\tG\t50\tPASS\tGENE=BRCA2;AF=0.01;HGVSp=NP_1.1:p.Lys10Glu;CLNHGVS=NC_000013.11:g.32316461A>G
+chr13\t32316461\trs2\tA\tT\t50\tPASS\tGENE=BRCA2;AF=0.2;HGVSp=NP_1.1:p.(Lys10Ter)
+chr13\t32316461\trs2\tA\tT\t50\tPASS\tGENE=BRCA2;AF=0.3
+chr13\t32316500\trs3\tC\tCTT\t50\tPASS\tGENE=BRCA2
+chr13\t32316510\trs4\tGAC\tG\t50\tPASS\tGENE=BRCA2
+chr13\t32316520\trs5\tAC\tGT\t50\tPASS\tGENE=BRCA2
+chr17\t7676000\trs6\tN\t<DEL>\t50\tPASS\tGENE=TP53;END=7680000;SVLEN=-4000
+chr17\t7670000\trs7\tN\t<DUP:TANDEM>\t50\tPASS\tGENE=TP53;END=7671000;SVLEN=1000
+chrX\t1000\trs8\tT\tC\t50\tPASS\tAF=0.5
+chr2\t500\trs10\tG\t.\t50\tPASS\t.
+chrM\t73\trs9\tA\tG\t50\tPASS\t.
+`;
+
+/** The records of the file, by a plain split of its lines. */
+export const calls: readonly Call[] = vcf
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => {
+    const [chromosome, position, id, reference, alternate, , , info] = line.split('\t') as [string, string, string, string, string, string, string, string]; // prettier-ignore
+    const values = new Map(info.split(';').map((part) => part.split(/=(.*)/s) as [string, string]));
+    const start = Number(position);
+    const end = values.get('END');
+    return {
+      chromosome: chromosome.slice(3),
+      start,
+      stop: end === undefined ? start + reference.length - 1 : Number(end),
+      reference,
+      // A record without an alternate is one of the reference.
+      alternate: alternate === '.' ? reference : alternate,
+      gene: values.get('GENE'),
+      af: values.has('AF') ? Number(values.get('AF')) : undefined,
+      hgvs: values.get('CLNHGVS'),
+      id,
+    };
+  });
+
+/** A lab with a beacon. */
+export interface BeaconLab extends Lab {
+  /** Of another account. */
+  readonly stranger: Client;
+  /** Of the account, without any permission. */
+  readonly bob: Client;
+  /** Without credentials. */
+  readonly anybody: Client;
+  /** Makes a dataset of the VCF file, or with these records, and sets what the beacon shows of it. */
+  newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number }): Promise<number>; // prettier-ignore
+  setGranularity(dataset: number, granularity: string): Promise<Answer>;
+  /** The `_id` of the first record of a dataset. */
+  firstRecord(dataset: number): Promise<string>;
+}
+
+/** Starts a server for the tests of the file that calls this. */
+export async function startBeaconLab(): Promise<BeaconLab> {
+  const lab = await startLab();
+  const { ann, server, newDataset, newFile } = lab;
+  const target_fields = [
+    { name: 'info.GENE', entity_type: 'gene' },
+    { name: 'gene', entity_type: 'gene' },
+    { name: 'variant', entity_type: 'variant' },
+  ];
+  const setGranularity = (dataset: number, granularity: string): Promise<Answer> =>
+    ann.post(`/v2/objects/${dataset}/beacon`, { granularity });
+  const fileId = await newFile('calls.vcf', vcf);
+  return {
+    ...lab,
+    stranger: await server.user('stranger', { domain: 'other' }),
+    bob: await server.user('bob'),
+    anybody: clientFor(server.url, ann.user, ''),
+    setGranularity,
+    async firstRecord(dataset) {
+      const { json } = await ann.post(`/v2/datasets/${dataset}/data`, { limit: 1 });
+      const [{ _id: id }] = json['results'] as [{ _id: string }];
+      return id;
+    },
+    async newBeacon(granularity, { records, ...more } = {}) {
+      const dataset_id = await newDataset(more);
+      const source = records === undefined ? { object_id: fileId } : { records };
+      const fields = target_fields.filter(({ name }) => records === undefined ? name !== 'gene' : name in (records[0] ?? {})); // prettier-ignore
+      const made = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      if (json['status'] !== 'completed') throw new Error(String(json['error_message']));
+      if (granularity !== undefined) await setGranularity(dataset_id, granularity);
+      return dataset_id;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import type { Schema } from '../../../../api/http/schema.js';
+import { mistakes, type Resolve } from '../../json-schema.js';
+
+/** Where the standards publish the schemas that others refer to by address, and the folder or file that has them. */
+const published: readonly (readonly [address: string, place: string])[] = [
+  ['https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main/', ''],
+  ['https://w3id.org/ga4gh/schema/vrs/1.3/', ''],
+];
+
+/**
+ * Checks values against the JSON schemas of GA4GH Beacon v2 in a folder: a checkout of the repository ga4gh-beacon/beacon-v2, in which the
+ * schema of VRS 1.3 (`schema/vrs.json` of the repository ga4gh/vrs, tag 1.3.0) has been put as `vrs.json`.
+ */
+export function beaconSchemas(
+  folder: string,
+): (file: string, value: unknown, path?: string) => readonly string[] {
+  const files = new Map<string, Schema>();
+  const read = (file: string): Schema => {
+    const known = files.get(file);
+    if (known !== undefined) return known;
+    // The schema of datasets looks for `info.json` beside the model, which is in the framework.
+    const own = join(folder, file);
+    const path = existsSync(own) ? own : join(folder, 'framework/json/common', basename(file));
+    const schema = JSON.parse(readFileSync(path, 'utf8')) as Schema;
+    files.set(file, schema);
+    return schema;
+  };
+  const resolverOf = (from: string): Resolve => {
+    return (ref) => {
+      const [address = '', pointer = ''] = ref.split('#');
+      const [base, place] = published.find(([start]) => address.startsWith(start)) ?? [];
+      const file =
+        base !== undefined
+          ? place + address.slice(base.length)
+          : address === ''
+            ? from
+            : normalize(join(dirname(from), address));
+      const found = pointer
+        .split('/')
+        .filter((part) => part !== '')
+        .reduce<unknown>((schema, part) => (schema as Schema)[part], read(file));
+      if (found === undefined) throw new Error(`${ref} in ${from} names no schema`);
+      return { schema: found as Schema, resolve: resolverOf(file) };
+    };
+  };
+  return (file, value, path) => mistakes(read(file), value, path, resolverOf(file));
+}

@@ -1,0 +1,248 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Answer } from '../../server.js';
+import { calls, startBeaconLab, type Call } from './beacon-lab.js';
+
+/* Which variants a beacon finds, against a loop over the lines of the file. Positions of requests are 0-based. */
+
+const { ann, newBeacon } = await startBeaconLab();
+
+let id: number;
+/** Records with a variant and nothing else. */
+let bare: number;
+beforeAll(async () => {
+  id = await newBeacon('record');
+  const records = calls.map(({ chromosome, start, stop, alternate }) => ({
+    variant: `GRCH38-${chromosome}-${start}-${stop}-${alternate}`,
+  }));
+  bare = await newBeacon('record', { records });
+});
+
+type Parameters = Readonly<Record<string, string>>;
+
+function ask(parameters: Parameters, dataset = id): Promise<Answer> {
+  const query = new URLSearchParams({ requestedGranularity: 'count', ...parameters });
+  return ann.get(`/beacon/v2/acme/datasets/${dataset}/g_variants?${query}`);
+}
+
+/** The calls that a request asks for; the reading of the standard's parameters, once more than in the code. */
+function expected(parameters: Parameters): readonly Call[] {
+  const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
+  const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
+  const [from, to] = (start ?? '').split(',').map(Number) as [number, number?];
+  const [first, last] = (end ?? '').split(',').map(Number) as [number, number?];
+  const fits = (bases: string | undefined, allele: string): boolean =>
+    bases === undefined ||
+    (bases.length === allele.length &&
+      [...bases].every((base, i) => base === 'N' || base === allele[i] || (base === 'R' && 'AG'.includes(allele[i]!)))); // prettier-ignore
+  return calls.filter((call) => {
+    const [begin, behind] = [call.start - 1, call.stop];
+    if (geneId !== undefined && call.gene !== geneId) return false;
+    if (chromosome !== undefined && call.chromosome !== chromosome) return false;
+    if (start !== undefined && end === undefined) {
+      // An empty allele stands for one with the base before it.
+      if (referenceBases === '' || alternateBases === '')
+        return (
+          begin === from - 1 &&
+          call.reference.slice(1) === referenceBases &&
+          call.alternate.slice(1) === alternateBases &&
+          call.reference[0] === call.alternate[0]
+        );
+      if (begin !== from) return false;
+    }
+    if (end !== undefined && last === undefined && !(begin < first && behind > from)) return false;
+    if (last !== undefined && !(begin >= from && begin < to! && behind >= first && behind < last))
+      return false;
+    return fits(referenceBases, call.reference) && fits(alternateBases, call.alternate);
+  });
+}
+
+const on13 = { assemblyId: 'GRCh38', referenceName: '13' };
+const questions: readonly Parameters[] = [
+  {},
+  { ...on13, start: '32316460', alternateBases: 'G' },
+  { ...on13, start: '32316460', alternateBases: 'T' },
+  { ...on13, start: '32316460', alternateBases: 'C' },
+  { ...on13, start: '32316461', alternateBases: 'G' },
+  { ...on13, start: '32316460', referenceBases: 'A', alternateBases: 'G' },
+  { ...on13, start: '32316460', referenceBases: 'C', alternateBases: 'G' },
+  { ...on13, start: '32316460', alternateBases: 'N' },
+  { ...on13, start: '32316460', referenceBases: 'R', alternateBases: 'T' },
+  { ...on13, start: '32316499', alternateBases: 'CTT' },
+  { ...on13, start: '32316499', alternateBases: 'CNN' },
+  { ...on13, start: '32316500', referenceBases: '', alternateBases: 'TT' },
+  { ...on13, start: '32316510', referenceBases: 'AC', alternateBases: '' },
+  { ...on13, start: '32316509', referenceBases: 'GAC', alternateBases: 'G' },
+  { referenceName: 'NC_000013.11', start: '32316460', alternateBases: 'G' },
+  { referenceName: 'chr13', start: '32316460', referenceBases: 'A', alternateBases: 'G' },
+  { assemblyId: 'hg38', referenceName: 'chr13', start: '32316460', alternateBases: 'G' },
+  { assemblyId: 'GCF_000001405.40', referenceName: '13', start: '32316460', alternateBases: 'G' },
+  { referenceName: 'MT', start: '72', referenceBases: 'A', alternateBases: 'G' },
+  { ...on13, start: '32316460', end: '32316461' },
+  { ...on13, start: '32316461', end: '32316499' },
+  { ...on13, start: '32316511', end: '32316512' },
+  { ...on13, start: '32316400', end: '32316600' },
+  { ...on13, start: '32316400', end: '32316600', alternateBases: 'T' },
+  { ...on13, start: '32316400', end: '32316600', referenceBases: 'A' },
+  { ...on13, start: '32316400', end: '32316600', referenceBases: 'NN', alternateBases: 'NN' },
+  { referenceName: 'refseq:NC_000017.11', start: '7678000', end: '7678001' },
+  { referenceName: '17', start: '7600000,7676000', end: '7669607,10000000' },
+  { referenceName: '17', start: '7675999,7676000', end: '7680000,7680001' },
+  { referenceName: '17', start: '7675998,7675999', end: '7680000,7680001' },
+  { referenceName: '17', start: '7675999,7676000', end: '7679999,7680000' },
+  { geneId: 'BRCA2' },
+  { geneId: 'TP53', referenceName: '17', start: '7670500', end: '7670501' },
+  { geneId: 'TP53', ...on13, start: '32316400', end: '32316600' },
+  { alternateBases: 'G' },
+];
+
+describe('a request finds what the lines of the file have', () => {
+  test.each(questions)('%j', async (parameters) => {
+    const total = expected(parameters).length;
+    const { status, json } = await ask(parameters);
+    expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
+  });
+
+  test('and some are found in each of the ways', () => {
+    const counts = questions.map((one) => expected(one).length);
+    expect([...new Set(counts)].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 6, 11]);
+  });
+
+  test.each(
+    questions.filter(
+      (one) =>
+        !('geneId' in one) &&
+        !one['start']?.includes(',') &&
+        !(one['end'] !== undefined && one['referenceBases'] !== undefined) &&
+        // The bases of a reference are not stored there, only how many there are.
+        one['referenceBases'] !== 'C',
+    ),
+  )('also by a variant alone: %j', async (parameters) => {
+    const total = expected(parameters).length;
+    const { status, json } = await ask(parameters, bare);
+    expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
+  });
+
+  test('another assembly is another place', async () => {
+    for (const more of [
+      { assemblyId: 'hg19', referenceName: '13' },
+      { referenceName: 'NC_000013.10' },
+    ]) {
+      const exact = { ...more, start: '32316460', referenceBases: 'A', alternateBases: 'G' };
+      const range = { ...more, start: '32316460', end: '32316461' };
+      for (const parameters of [exact, range]) {
+        const { json } = await ask(parameters);
+        expect([parameters, json['responseSummary']]).toEqual([parameters, { exists: false, numTotalResults: 0 }]); // prettier-ignore
+      }
+    }
+  });
+});
+
+describe('a request by what a variant is', () => {
+  test.each([
+    ['variantType', 'SNP', 5],
+    ['variantType', 'snv', 5],
+    ['variantType', 'INS', 1],
+    ['variantType', 'DEL', 2],
+    ['variantType', 'EFO:0030067', 2],
+    ['variantType', 'DUP', 1],
+    ['variantType', 'EFO:0030070', 1],
+    ['variantType', 'INV', 0],
+    ['aminoacidChange', 'K10E', 1],
+    ['aminoacidChange', 'p.K10*', 1],
+    ['aminoacidChange', 'V600E', 0],
+    ['genomicAlleleShortForm', 'NC_000013.11:g.32316461A>G', 1],
+    ['allele', 'NC_000013.11:g.32316461A>G', 1],
+    ['genomicAlleleShortForm', 'NC_000013.11:g.32316461A>T', 0],
+    ['geneid', 'FANCD1', 6],
+  ])('%s %s has %i', async (key, value, total) => {
+    const { status, json } = await ask({ [key]: value });
+    expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
+  });
+
+  test.each<[Parameters, string, boolean]>([
+    [{ variantType: 'MNP' }, 'from which variants of the type MNP can be told', false],
+    [{ variantType: 'SNP' }, 'from which variants of the type SNP can be told', true],
+    [{ geneId: 'BRCA2' }, 'no field of the entity type gene', true],
+    [{ aminoacidChange: 'V600E' }, 'no field of changes of proteins', true],
+    [{ genomicAlleleShortForm: 'x' }, 'no field of HGVS names', true],
+    [{ referenceName: '17', start: '1,2', end: '3,4' }, 'no genomic_coordinates', true],
+  ])('%j is an error where no dataset can tell', async (parameters, message, isBare) => {
+    const { status, json } = await ask(parameters, isBare ? bare : id);
+    expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
+  });
+
+  test('the datasets that cannot tell are named beside those that can', async () => {
+    const { status, json } = await ann.get('/beacon/v2/acme/g_variants?geneId=BRCA2&requestedGranularity=count'); // prettier-ignore
+    expect([status, json['responseSummary']]).toEqual([200, { exists: true, numTotalResults: 6 }]);
+    expect(json['info']).toEqual({ warnings: [expect.stringMatching(new RegExp(`^${bare}: .*gene`))] }); // prettier-ignore
+  });
+});
+
+describe('a malformed request', () => {
+  test.each([
+    [{ start: '1' }, 'start: A position needs a referenceName.'],
+    [{ assemblyId: 'GRCh38' }, 'assemblyId: An assembly needs'],
+    [{ referenceName: '13' }, 'start: A referenceName needs a start'],
+    [{ referenceName: '13', start: '1' }, 'alternateBases: A start without an end'],
+    [{ referenceName: '13', start: '1,2' }, 'end: Two values of start'],
+    [{ referenceName: '13', start: '1,2', end: '3' }, 'end: start has 2 value(s) and end 1'],
+    [{ referenceName: '13', start: '2,1', end: '3,4' }, 'start: The second value'],
+    [{ referenceName: '13', start: '5', end: '5' }, 'end: Must be greater than start'],
+    [{ referenceName: '13', start: '-1', end: '5' }, 'start: Must be one or two whole numbers'],
+    [{ referenceName: '13', start: '1,2,3', end: '5' }, 'start: Must be one or two whole numbers'],
+    [{ referenceName: '13', start: '1e3', end: '5' }, 'start: Must be one or two whole numbers'],
+    [{ referenceName: '13', start: '1', alternateBases: '.*(' }, 'alternateBases: Must be at most'],
+    [{ referenceName: '13', start: '1', alternateBases: '' }, 'alternateBases: Where one allele'],
+    [{ ...on13, start: '1', end: '9', referenceBases: 'A', alternateBases: '' }, 'start: An empty allele'], // prettier-ignore
+    [{ assemblyId: 'mm10', referenceName: '13', start: '1', end: '2' }, 'assemblyId: Expected GRCh37'], // prettier-ignore
+    [{ assemblyId: 'GRCh37', referenceName: 'NC_000013.11', start: '1', end: '2' }, 'referenceName: NC_000013.11 is a sequence of GRCh38'], // prettier-ignore
+    [{ variantMinLength: '3' }, 'variantMinLength: This parameter is not supported'],
+    [{ mateName: '3' }, 'mateName: This parameter is not supported'],
+    [{ requestedGranularity: 'records' }, 'requestedGranularity: "records" is not a valid choice'],
+    [{ includeResultsetResponses: 'SOME' }, 'includeResultsetResponses: "SOME"'],
+    [{ skip: '-1' }, 'skip: Must be a whole number'],
+    [{ limit: '10001' }, 'limit: A limit is at most 10000'],
+    [{ testMode: 'maybe' }, 'testMode: Must be a valid boolean'],
+    [{ refrenceName: '13' }, 'refrenceName: Unknown key. Did you mean "referenceName"?'],
+  ])('%j is a 400 that says what is wrong', async (parameters, message) => {
+    const { status, json } = await ask(parameters as unknown as Parameters);
+    expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
+  });
+
+  test.each([
+    [{ query: 3 }, 'query: Must be a JSON object.'],
+    [{ query: { requestParameters: 'x' } }, 'requestParameters: Must be a JSON object.'],
+    [{ query: { pagination: 3 } }, 'pagination: Must be a JSON object.'],
+    [{ meta: { requestedSchemas: 'x' } }, 'requestedSchemas: Must be a list of objects.'],
+    [{ query: { requestParameters: { start: [{}] } } }, 'start: Must be one or two whole numbers'],
+    ['[1]', 'the request body must be a JSON object'],
+    ['{', 'JSON'],
+  ])('the body %j is a 400', async (body, message) => {
+    const { status, json } = await ann.post('/beacon/v2/acme/g_variants', body);
+    expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
+  });
+});
+
+test('a body asks the same as a query string, with the parameters below g_variant or not, and pages beside the query', async () => {
+  const query = { ...on13, start: [32316460], alternateBases: 'T' };
+  const meta = { apiVersion: 'v2.0', requestedSchemas: [{ entityType: 'genomicVariant', schema: 'x' }] }; // prettier-ignore
+  const answers = await Promise.all(
+    [
+      { meta, query: { requestParameters: { g_variant: query }, requestedGranularity: 'count' } },
+      { meta, query: { requestParameters: query, requestedGranularity: 'count' } },
+      { meta, query: { requestParameters: query }, requestedGranularity: 'count', pagination: { skip: 0, limit: 10 } }, // prettier-ignore
+    ].map((body) => ann.post(`/beacon/v2/acme/datasets/${id}/g_variants`, body)),
+  );
+  for (const { status, json } of answers) {
+    expect([status, json['responseSummary']]).toEqual([200, { exists: true, numTotalResults: 2 }]);
+    expect((json['meta'] as Record<string, unknown>)['receivedRequestSummary']).toEqual({
+      apiVersion: 'v2.0',
+      requestedSchemas: meta.requestedSchemas,
+      requestParameters: { g_variant: query },
+      includeResultsetResponses: 'HIT',
+      pagination: { skip: 0, limit: 10 },
+      requestedGranularity: 'count',
+      testMode: false,
+    });
+  }
+});
