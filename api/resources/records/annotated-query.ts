@@ -1,5 +1,4 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { invalid } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { Form, isObject } from '../../http/form.js';
@@ -12,6 +11,7 @@ import {
   planAnnotation,
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
+import { computedConditions } from './computed-conditions.js';
 import { queryPage, requestedData } from './query-records.js';
 
 /** Whether a query, or an export, computes fields or records of those that it finds. */
@@ -59,8 +59,9 @@ async function annotated(
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  refuseComputed(rest, new Set(settings.fields.map(({ name }) => name)));
-  const { head, results, tail } = await queryPage(context, dataset, query, signal, runQuery, body);
+  const conditions = computedConditions(scope, dataset, settings, query);
+  const { page, run } = conditions ?? { page: query, run: runQuery };
+  const { head, results, tail } = await queryPage(context, dataset, page, signal, run, body);
   const annotatedResults = await runExpressions(scope, 'page', {
     ...task,
     records: results,
@@ -93,30 +94,4 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
     preExpression,
     postExpression,
   };
-}
-
-/** Throws a 400 if a query finds, sorts or counts by a field that it computes itself. */
-function refuseComputed(query: JsonObject, names: ReadonlySet<string>): void {
-  const { filters, ordering, facets } = query;
-  const why = (name: string): string =>
-    `${name} is computed by target_fields of this query, after the records are found: compute it in the dataset with a migration to find, sort or count by it.`;
-  const isComputed = (text: string): string | undefined =>
-    [...names].find((name) => text === name || text.startsWith(`${name}__`));
-  const inFilters = textsIn(filters).map(isComputed).find(Boolean);
-  if (inFilters !== undefined) throw invalid('filters', why(inFilters));
-  const inOrdering = textsIn(ordering).map((text) => isComputed(text.replace(/^-/, ''))).find(Boolean); // prettier-ignore
-  if (inOrdering !== undefined) throw invalid('ordering', why(inOrdering));
-  const asked = isObject(facets) ? Object.keys(facets) : textsIn(facets);
-  const inFacets = asked.find((name) => names.has(name));
-  if (inFacets !== undefined) throw invalid('facets', why(inFacets));
-}
-
-/** The names of fields in a list of filters or of names: the first elements of pairs, and single texts. */
-function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) {
-    const isPair = value.length === 2 && typeof value[0] === 'string' && !isObject(value[1]);
-    return isPair ? [String(value[0])] : value.flatMap(textsIn);
-  }
-  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -159,7 +159,7 @@ export class ChunkWriter {
     { columns, expressions }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
-    const { commitId, validation, change } = this.#params;
+    const { commitId, sourceRows, validation, change } = this.#params;
     const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
@@ -171,6 +171,7 @@ export class ChunkWriter {
         expressions,
         index,
         commitId,
+        sourceRows,
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),

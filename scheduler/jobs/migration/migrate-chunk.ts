@@ -28,6 +28,7 @@ import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import type { MigratedColumn } from './column-plan.js';
 import { readRows, withoutRecords } from './read-rows.js';
+import { withSourceRows } from './source-rows.js';
 
 /** A chunk of a migration, for a pool thread: plain data. */
 export interface MigrationChunk {
@@ -40,6 +41,8 @@ export interface MigrationChunk {
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
+  /** As in `MigrationParams`. */
+  readonly sourceRows: Column | null;
   /** This is the second pass: the warnings are known. */
   readonly isFinal: boolean;
   readonly validation: ValidationParams;
@@ -89,7 +92,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
   if (!isStored || rejected === 0) {
-    const segment = isStored ? await write(first.batch, job) : null;
+    const segment = isStored ? await write(first.batch, rows, job) : null;
     first.release();
     return { ...counts, segment };
   }
@@ -97,7 +100,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const kept = withoutRecords(rows, first.failed);
   // What it reports has been reported.
   const second = await convert(job, kept, new FindingCollector(validation, true));
-  const segment = await write(second.batch, job);
+  const segment = await write(second.batch, kept, job);
   second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
@@ -188,7 +191,10 @@ async function computedFields(
   return { ...computed, names: new Set([...computedNames(fields), errorsField]) };
 }
 
-async function write(batch: Batch, { commitId, index, file }: MigrationChunk): Promise<Segment> {
+async function write(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
+  const { commitId, index, file, sourceRows } = job;
+  if (sourceRows !== null)
+    return writeUnflushed(await withSourceRows(batch, rows, sourceRows), file);
   const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed(whole, file);
   whole.release();

@@ -56,6 +56,7 @@ export async function prepareMigration(
     validation: validationOf(row.validationParams ?? {}),
     // A commit has one build. That of a dataset with several is in the coordinates of each record.
     genomeBuild: builds.length === 1 ? builds[0]! : null,
+    sourceRows: null,
     dryRun: row.isDryRun ? { fields } : null,
   };
   const change = changeOf(row);
@@ -107,8 +108,8 @@ export async function prepareMigration(
 }
 
 /** The fields to compute, and the columns of the source that they may read: every field, whatever the query selects. */
-function migrationExpressions(
-  row: DatasetMigrationRow,
+export function migrationExpressions(
+  row: Parameters<typeof expressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
   origin: EvaluationOrigin,
   { snapshot, fields: sourceFields }: VisibleData,
   fields: readonly FieldRow[],

@@ -54,7 +54,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     includeErrors: true,
     data: expressionData(expressions),
     schemaFields: [...new Set(names)],
-    targetDataset: expressions.targetDataset,
+    ...(expressions.targetDataset !== null && { targetDataset: expressions.targetDataset }),
     ...(sourceFilename !== null && { sourceFilename }),
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
