@@ -20,6 +20,9 @@ export interface ComputedOrder {
 export interface ComputedParams {
   /** It has a column of source rows, and commits nothing. */
   readonly migration: MigrationParams;
+  /** Limits of the time that it takes and the space that it needs. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
   /** The names of the computed fields, for messages. */
   readonly names: readonly string[];
 }

@@ -1,4 +1,5 @@
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { budgets } from '../../../engine/core/budgets.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
@@ -46,6 +47,8 @@ export async function prepareComputedTable(
   const row = { ...expressionRow(fields, data), sourceId: datasetId, datasetId };
   const expressions = migrationExpressions(row, await originOf(task, catalog), source, [], known);
   return {
+    timeoutMs: budgets.computedMs,
+    maxBytes: budgets.fileTableBytes,
     names: fields.map(({ name }) => String(name)),
     migration: {
       commitId: 0,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { budgets, byteSize } from '../../../engine/core/budgets.js';
+import { byteSize } from '../../../engine/core/budgets.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { makeFolder, sweep } from '../../../engine/core/files.js';
@@ -21,7 +21,7 @@ export async function runComputedTable(
   context: RunContext,
 ): Promise<TableResult> {
   const { snapshot, request } = params.migration;
-  const limit = AbortSignal.timeout(budgets.computedMs);
+  const limit = AbortSignal.timeout(params.timeoutMs);
   const signal = AbortSignal.any([context.signal, limit]);
   const limited = { ...context, signal };
   try {
@@ -53,7 +53,7 @@ async function written(
   });
   const { signal } = context;
   const subject = `dataset ${snapshot.datasetId}`;
-  const options = { signal, timeoutMs: budgets.computedMs, subject };
+  const options = { signal, timeoutMs: params.timeoutMs, subject };
   await writer.writeAll(findRows(engine, snapshot, request, options));
   const outcome = migrationOutcome(migration, writer.chunks, writer.counts());
   const columns = [...outcome.columns, sourceRows!];
@@ -65,19 +65,19 @@ async function written(
   return { columns, segments, folder };
 }
 
-function checkSize({ names }: ComputedParams, writer: ChunkWriter): void {
+function checkSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): void {
   const bytes = writer.segments().reduce((sum, segment) => sum + segment.bytes, 0);
-  if (bytes <= budgets.fileTableBytes) return;
+  if (bytes <= maxBytes) return;
   throw new AppError(
     'budget',
-    `Computing ${named(names)} takes more than ${byteSize(budgets.fileTableBytes)}, the most that a query may take: ${fix}`,
+    `Computing ${named(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
   );
 }
 
-function tooSlow({ names }: ComputedParams): AppError {
+function tooSlow({ names, timeoutMs }: ComputedParams): AppError {
   return new AppError(
     'budget',
-    `Computing ${named(names)} to find, sort or count by it took longer than ${budgets.computedMs / 1000} s, the most that a query may take: ${fix}`,
+    `Computing ${named(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
   );
 }
 
