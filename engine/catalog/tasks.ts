@@ -97,7 +97,7 @@ export interface ClaimOptions {
   readonly ids?: readonly number[];
 }
 
-/** A task of a kind without a resource; it belongs to the owner of its object. */
+/** A task of a kind without a resource; it belongs to the owner of its object, unless it has a user of its own. */
 export interface BackgroundTask {
   readonly kind: string;
   readonly description: string;
@@ -106,6 +106,8 @@ export interface BackgroundTask {
   /** What it changes or reads: at least one of them. */
   readonly targetObjectId: number | null;
   readonly sourceObjectId: number | null;
+  /** Whose rights it has; by default those of the owner of its object. */
+  readonly userId?: number | undefined;
   /** It begins at once instead of waiting in the queue. */
   readonly isStarted: boolean;
 }
@@ -169,7 +171,7 @@ export function taskTable(db: Database): TaskTable {
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
       }),
-    addBackground: ({ isStarted, ...task }) =>
+    addBackground: ({ isStarted, userId, ...task }) =>
       db.atomic(async (tx) => {
         const objectId = task.targetObjectId ?? task.sourceObjectId;
         const owner =
@@ -188,7 +190,7 @@ export function taskTable(db: Database): TaskTable {
           status: isStarted ? 'running' : 'queued',
           attempts: isStarted ? 1 : 0,
           parentId: null,
-          userId: owner['userId'] as number,
+          userId: userId ?? (owner['userId'] as number),
           accountId: owner['accountId'] as number,
           cancelRequested: false,
           isPublishing: false,

@@ -53,6 +53,7 @@ export const budgets = {
   facetDepth: 5,
   batchQueries: 100,
   queryMs: 60_000,
+  computedMs: 120_000,
   tasksQueuedPerAccount: 1_000,
   tasksRunningPerAccount: 4,
   taskAttempts: 3,

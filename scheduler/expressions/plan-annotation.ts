@@ -7,6 +7,7 @@ import {
   compileFields,
   compileNamed,
   variableNames,
+  type AnnotationField,
 } from '../../engine/expression/annotate/fields.js';
 import type { Expression } from '../../engine/expression/expression.js';
 import { indexFields } from '../../engine/query/request/fields.js';
@@ -141,13 +142,11 @@ function compiledExpressions(
       throw invalid(key, error.message);
     }
   };
-  const named = fields.map(({ isConstant, ...field }) => ({
-    ...field,
-    expression: isConstant ? { constant: null } : field.expression,
-  }));
   return [
     ...fail('target_fields', () =>
-      compileFields(named, dataNames).flatMap(({ expression }) => expression ?? []),
+      compileFields(annotationFields(fields), dataNames).flatMap(
+        ({ expression }) => expression ?? [],
+      ),
     ),
     ...fail('annotator_params', () =>
       Object.entries({
@@ -158,6 +157,48 @@ function compiledExpressions(
         .map(([name, text]) => compileNamed(name, text, { variables: variableNames(dataNames) })),
     ),
   ];
+}
+
+/** The fields with expressions that compile; the value of a constant does not matter. */
+function annotationFields(fields: readonly RequestedField[]): readonly AnnotationField[] {
+  return fields.map(({ isConstant, ...field }) => ({
+    ...field,
+    expression: isConstant ? { constant: null } : field.expression,
+  }));
+}
+
+/** The fields of an annotation that are computed to know the values of some of them. */
+export interface FieldsRead {
+  readonly names: ReadonlySet<string>;
+  /** Their values depend on the record alone, and not on who computes them and when. */
+  readonly isRepeatable: boolean;
+}
+
+/** The named fields of an annotation with those that their expressions read, directly or through others. */
+export function fieldsRead(
+  { fields, data }: AnnotationSettings,
+  named: ReadonlySet<string>,
+): FieldsRead {
+  const all = annotationFields(fields);
+  const compiled = compileFields(all, Object.keys(data));
+  const names = new Set<string>();
+  const open = [...named];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (names.has(name)) continue;
+    names.add(name);
+    for (const { field, expression } of compiled) {
+      if (field.name !== name) continue;
+      const { fieldsRead: read = [] } = expression ?? {};
+      open.push(...field.dependsOn.filter((one) => isField(one)));
+      open.push(...(read === 'all' ? all.map((one) => one.name) : [...read].filter(isField)));
+    }
+  }
+  function isField(name: string): boolean {
+    return all.some((one) => one.name === name);
+  }
+  const used = compiled.filter(({ field }) => names.has(field.name));
+  const isRepeatable = used.every(({ expression }) => expression?.isRepeatable ?? true);
+  return { names, isRepeatable };
 }
 
 /**

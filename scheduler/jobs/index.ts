@@ -2,6 +2,7 @@ import type { Job } from './job.js';
 import { restoreJob } from './archive/restore.js';
 import { snapshotJob } from './archive/snapshot.js';
 import { checkpointJob } from './checkpoint/checkpoint.js';
+import { computedTableJob } from './computed/computed.js';
 import { copyJob } from './copy/copy.js';
 import { exportJob } from './export/export.js';
 import { importJob } from './import/import.js';
@@ -23,6 +24,7 @@ export const jobs = [
   vacuumJob,
   checkpointJob,
   tableJob,
+  computedTableJob,
   verifyJob,
 ] as const;
 

@@ -13,8 +13,8 @@ export interface QueueOptions extends TaskRunnerOptions {
   readonly threads: number;
 }
 
-/** A background task to add. It belongs to the owner of the object that it changes or reads. */
-export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params'> &
+/** A background task to add. It belongs to its user, by default the owner of the object that it changes or reads. */
+export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 'userId'> &
   (
     | { readonly targetObjectId: number; readonly sourceObjectId?: number }
     | { readonly targetObjectId?: number; readonly sourceObjectId: number }
@@ -162,7 +162,7 @@ export class JobQueue {
     const { background } = jobOf(jobs, kind);
     if (background === undefined)
       throw new Error(`${kind}: its tasks are queued with their resource`);
-    const { targetObjectId = null, sourceObjectId = null, description, params } = order;
+    const { targetObjectId = null, sourceObjectId = null, description, params, userId } = order;
     if (background.isShared === true) {
       const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
       if (open !== undefined) {
@@ -186,6 +186,7 @@ export class JobQueue {
       params,
       targetObjectId,
       sourceObjectId,
+      userId,
       isStarted,
     });
     const result = this.#waiters.result(task.id); // before the task can end

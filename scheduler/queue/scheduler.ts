@@ -8,7 +8,9 @@ import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/limits.js';
 import type { AnswerCall } from '../expressions/job-calls.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import { TableCache, type FileTables } from '../jobs/table/table-cache.js';
+import { computedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';
+import { fileTables, type FileTables } from '../jobs/table/file-tables.js';
+import { TableCache } from '../jobs/table/table-cache.js';
 import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
 import { startHost, type Host } from '../worker/host.js';
 import { spillFolder } from '../worker/messages.js';
@@ -65,8 +67,10 @@ export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | '
   refusal(datasetId: number): string | undefined;
   /** Whether e-mails can be sent: the settings of a mail server are there. */
   readonly sendsMail: boolean;
-  /** The cache of uploaded files as tables. */
+  /** Uploaded files as tables. */
   readonly fileTables: FileTables;
+  /** Tables of the fields that queries compute. */
+  readonly computedTables: ComputedTables;
   /** Sets what answers the functions of the host that expressions of jobs call. */
   answerCalls(answer: AnswerCall): void;
   /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
@@ -118,8 +122,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     now,
   });
   const upkeep = new UpkeepTrigger({ catalog, store, queue, report, quietMs });
-  const fileTables = new TableCache({
-    data,
+  const tables = new TableCache({ data, report });
+  const files = fileTables(tables, {
     queue,
     report,
     counted: ({ objectId, revision }, records) =>
@@ -145,14 +149,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     sendsMail: mailer.isSetUp,
-    fileTables,
+    fileTables: files,
+    computedTables: computedTables(tables, queue),
     async start() {
       await reconciliation.run();
       await catalog.tasks.requeueRunning();
       // The datasets come first: scratch files tell which of their segments were never committed.
       await sweepDatasets(catalog, store, report);
       await sweepAll(catalog, data, { now: now(), report, jobs });
-      await fileTables.start();
+      await tables.start();
       await sweepNow();
       sweeper = setInterval(() => {
         void sweepNow();

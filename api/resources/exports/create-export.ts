@@ -7,13 +7,14 @@ import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
-import type { Form } from '../../http/form.js';
+import { isObject, type Form } from '../../http/form.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
-import { isAnnotated, readAnnotation } from '../records/annotated-query.js';
+import { computedOnly, isAnnotated, readAnnotation } from '../records/annotated-query.js';
 import { planAnnotation, rowAnnotation } from '../../../scheduler/expressions/plan-annotation.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { asOfText, resolveAsOf } from '../records/as-of.js';
+import { namesIn } from '../records/separated-query.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
@@ -31,7 +32,9 @@ export async function createExport(
       ? undefined
       : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
   const format = readFormat(form);
-  const params = dataset && readParams(form, await catalog.fields.all(dataset.id));
+  const fields = dataset ? await catalog.fields.all(dataset.id) : [];
+  refuseComputed(form, fields);
+  const params = dataset && readParams(form, fields);
   const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
   const annotation =
     dataset && (await readAnnotationOf(context, form, dataset, { format, params }));
@@ -73,6 +76,16 @@ function readFormat(form: Form): string | undefined {
     form.absorb(error);
     return undefined;
   }
+}
+
+/** Adds an error to the form if the query of the export names a field that the export computes: the records are found before. */
+function refuseComputed(form: Form, fields: readonly FieldRow[]): void {
+  const [params, targets] = [form.raw('params'), form.raw('target_fields')];
+  if (!isObject(params) || !Array.isArray(targets)) return;
+  const computed = targets.flatMap((field: unknown) => (isObject(field) && typeof field['name'] === 'string' ? [{ name: field['name'] }] : [])); // prettier-ignore
+  const [name] = namesIn(params, computedOnly(computed, fields));
+  if (name !== undefined)
+    form.fail('params', `${name} is computed by target_fields of this export, after the records are found: compute it in a dataset with a migration to find or sort by it.`); // prettier-ignore
 }
 
 /** The query of the export, checked. Its errors are added to the form below `params`, by key of the query. */

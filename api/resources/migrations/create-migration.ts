@@ -34,9 +34,6 @@ export async function createMigration(
   if (target && options.targetFields)
     checkTargetFields(form, options.targetFields, await catalog.fields.all(target.id));
   checkIdFields(form, options);
-  for (const key of ['pre_annotation_expression', 'post_annotation_expression'])
-    if (options.annotatorParams?.[key])
-      form.fail('annotator_params', `${key} is not available yet in migrations: export the records with it, and import them.`); // prettier-ignore
   checkRejection(form, options.validationParams ?? null, []);
   form.done();
   if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');

@@ -38,7 +38,8 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
   }
 }
 
-async function removeDataset({ store, catalog }: AppContext, id: number): Promise<void> {
+async function removeDataset({ store, catalog, scheduler }: AppContext, id: number): Promise<void> {
+  await scheduler.fileTables.drop(id);
   await store.drop(id);
   crashpoint('delete.dropped');
   await catalog.datasets.forget(id);

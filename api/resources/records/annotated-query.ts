@@ -1,5 +1,5 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { invalid } from '../../../engine/core/errors.js';
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { indexFields } from '../../../engine/query/request/fields.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
@@ -13,6 +13,7 @@ import {
   planAnnotation,
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
+import { computedConditions } from './computed-conditions.js';
 import { queryPage, requestedData } from './query-records.js';
 
 /** Whether a query, or an export, computes fields or records of those that it finds. */
@@ -60,12 +61,11 @@ async function annotated(
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  const stored = indexFields(fields);
-  const computed = settings.fields
-    .map(({ name }) => name)
-    .filter((name) => stored.find(name) === undefined);
-  refuseComputed(rest, new Set(computed));
-  const { head, results, tail } = await queryPage(context, dataset, query, signal, runQuery, body);
+  // Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
+  const computed = computedOnly(settings.fields, fields);
+  const conditions = computedConditions(scope, dataset, settings, query, computed);
+  const { page, run } = conditions ?? { page: query, run: runQuery };
+  const { head, results, tail } = await queryPage(context, dataset, page, signal, run, body);
   const annotatedResults = await runExpressions(scope, 'page', {
     ...task,
     records: results,
@@ -100,29 +100,13 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
   };
 }
 
-// Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
-/** Throws a 400 if a query finds, sorts or counts by a field that only it has. */
-function refuseComputed(query: JsonObject, names: ReadonlySet<string>): void {
-  const { filters, ordering, facets } = query;
-  const why = (name: string): string =>
-    `${name} is computed by target_fields of this query, after the records are found: compute it in the dataset with a migration to find, sort or count by it.`;
-  const isComputed = (text: string): string | undefined =>
-    [...names].find((name) => text === name || text.startsWith(`${name}__`));
-  const inFilters = textsIn(filters).map(isComputed).find(Boolean);
-  if (inFilters !== undefined) throw invalid('filters', why(inFilters));
-  const inOrdering = textsIn(ordering).map((text) => isComputed(text.replace(/^-/, ''))).find(Boolean); // prettier-ignore
-  if (inOrdering !== undefined) throw invalid('ordering', why(inOrdering));
-  const asked = isObject(facets) ? Object.keys(facets) : textsIn(facets);
-  const inFacets = asked.find((name) => names.has(name));
-  if (inFacets !== undefined) throw invalid('facets', why(inFacets));
-}
-
-/** The names of fields in a list of filters or of names: the first elements of pairs, and single texts. */
-function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) {
-    const isPair = value.length === 2 && typeof value[0] === 'string' && !isObject(value[1]);
-    return isPair ? [String(value[0])] : value.flatMap(textsIn);
-  }
-  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+/** The names of the fields that only a query has, and not the dataset. */
+export function computedOnly(
+  computed: readonly { readonly name: string }[],
+  fields: readonly DatasetField[],
+): ReadonlySet<string> {
+  const stored = indexFields(fields);
+  return new Set(
+    computed.map(({ name }) => name).filter((name) => stored.find(name) === undefined),
+  );
 }

@@ -84,7 +84,7 @@ const annotationKeys: Readonly<Record<string, Property>> = {
   target_fields: {
     type: jsonObjects,
     description:
-      'Fields that are computed of each record: {name, expression, data_type, is_list, depends_on, ordering, is_transient}.',
+      'Fields that are computed of each record: {name, expression, data_type, is_list, depends_on, ordering, is_transient}. Filters, ordering and facets may name them.',
     example: [{ name: 'length', expression: 'len(record.gene)', data_type: 'integer' }],
   },
   annotator_params: {
@@ -240,6 +240,12 @@ const explanation = answerSchema(
       optional: true,
     },
     steps: { type: jsonObject, description: 'Milliseconds by step.' },
+    computed: {
+      type: jsonObject,
+      description:
+        'Only if the query finds, sorts or counts by computed fields: {fields, records, bytes, ms, is_cached, explain}. The other conditions are explained first; they leave `records`, of which `fields` were computed in `ms`, unless that was cached; `explain` explains the rest over these records.',
+      optional: true,
+    },
   },
   { records: 1204, nodes: [], segments: {}, steps: {} },
 );
@@ -299,7 +305,7 @@ export const batchItem = bodySchema('BatchItem', 'A query of the dataset that it
     description: 'The same as dataset.',
   },
   ...queryKeys,
-  ...laterKeys,
+  ...annotationKeys,
 });
 
 /** Several queries in one request. */

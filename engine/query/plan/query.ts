@@ -128,6 +128,18 @@ export async function lookup(
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
+/** The records at these rows as a JSON array, in the order of the rows, with the fields that the request selects. */
+export function recordsAt(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  rows: readonly RowRef[],
+  options: QueryOptions = {},
+): Promise<string> {
+  return arrayOf({ engine, snapshot, fields, request, options }, { rows });
+}
+
 const everything: Omit<QueryRequest, 'limit'> = {
   predicate: all,
   scores: [],
@@ -161,7 +173,7 @@ const texts = { kind: 'texts' } as const;
 /** The records of the page in this format, in pieces; it is the format that `executed` was given. */
 async function* piecesOf<F extends PageFormat>(
   query: QueryArguments,
-  { rows, records }: Executed,
+  { rows, records }: Pick<Executed, 'rows' | 'records'>,
   format: F,
 ): AsyncGenerator<PageRecords<F>> {
   const { engine, snapshot, fields, request } = query;
@@ -188,14 +200,17 @@ async function begunPieces<F extends PageFormat>(
   })();
 }
 
-async function textsOf(query: QueryArguments, found: Executed): Promise<readonly string[]> {
+async function textsOf(
+  query: QueryArguments,
+  found: Pick<Executed, 'rows'>,
+): Promise<readonly string[]> {
   const all: string[] = [];
   if (found.rows.length === 0) return all;
   for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
   return all;
 }
 
-async function arrayOf(query: QueryArguments, found: Executed): Promise<string> {
+async function arrayOf(query: QueryArguments, found: Pick<Executed, 'rows'>): Promise<string> {
   return `[${(await textsOf(query, found)).join(',')}]`;
 }
 

@@ -5,6 +5,8 @@ import { bitmapRows } from '../../../engine/text/bitmap.js';
 
 /** A segment of the source, and those of its rows that a chunk has: all of them, or their numbers, ascending. */
 export interface ChunkSegment {
+  /** Its number in the snapshot. */
+  readonly number: number;
   /** Absolute. */
   readonly file: string;
   readonly segment: Segment;
@@ -40,6 +42,7 @@ export async function* chunkRows(
 ): AsyncGenerator<ChunkRows> {
   const files = segmentFiles(snapshot);
   const at = (number: number): Omit<ChunkSegment, 'rows'> => ({
+    number,
     file: files[number]!.path,
     segment: snapshot.segments[number]!,
   });

@@ -9,6 +9,7 @@ import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { HostCall } from '../../expressions/protocol.js';
 import { errorsField } from '../import/expressions/compute-fields.js';
+import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import type { RunContext } from '../job.js';
 import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
@@ -16,9 +17,11 @@ import { withFinalTypes } from './column-plan.js';
 import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** Numbers of records; `read` is always the sum of the others. */
+/** Numbers of records; what was read and made is always the sum of the others. */
 export interface MigratedCounts {
   readonly read: number;
+  /** How many more records expressions have made of those that were read. */
+  readonly made: number;
   readonly stored: number;
   readonly rejected: number;
 }
@@ -66,9 +69,10 @@ export class ChunkWriter {
     const sum = (of: (chunk: MigratedChunk) => number): number =>
       this.chunks.reduce((total, chunk) => total + of(chunk), 0);
     // A dry run that casts nothing reads nothing.
-    if (this.#readsNothing) return { read: this.#found, stored: this.#found, rejected: 0 };
+    if (this.#readsNothing) return { read: this.#found, made: 0, stored: this.#found, rejected: 0 };
     return {
       read: sum(({ read }) => read),
+      made: sum(({ made }) => made),
       stored: sum(({ stored }) => stored),
       rejected: sum(({ rejected }) => rejected),
     };
@@ -108,10 +112,11 @@ export class ChunkWriter {
 
   /** The second pass: writes the chunks again whose types differ from the ones unified over all chunks. */
   async #writeAgain(): Promise<void> {
-    const { stored, columns } = this.#params;
+    const { stored, columns, expressions } = this.#params;
     if (!this.#mayChange) return;
     // The ids of the records keep their column.
-    const given = columns.flatMap(({ to }) => (to.physical === givenId.physical ? [givenId] : []));
+    const planned = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
+    const given = planned.flatMap(({ physical }) => (physical === givenId.physical ? [givenId] : [])); // prettier-ignore
     const seen = this.#results.map((chunk) => chunk.columns);
     const final = unifyColumns([...given, ...stored], seen).columns;
     const outdated = this.#results.flatMap((chunk, index) =>
@@ -159,7 +164,7 @@ export class ChunkWriter {
     { columns, expressions }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
-    const { commitId, validation, change } = this.#params;
+    const { commitId, sourceRows, validation, change } = this.#params;
     const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
@@ -171,6 +176,7 @@ export class ChunkWriter {
         expressions,
         index,
         commitId,
+        sourceRows,
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
@@ -182,10 +188,10 @@ export class ChunkWriter {
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const written = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
-    if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== written) {
+    if (chunk.read + chunk.made !== chunk.stored + chunk.rejected || chunk.stored !== written) {
       throw new AppError(
         'internal',
-        `chunk ${index}: ${chunk.read} records read, but ${written} stored and ${chunk.rejected} rejected`,
+        `chunk ${index}: ${chunk.read} records read and ${chunk.made} made, but ${written} stored and ${chunk.rejected} rejected`,
       );
     }
     return chunk;
@@ -240,7 +246,7 @@ export class ChunkWriter {
 type ChunkPlan = Pick<MigrationParams, 'columns' | 'expressions'>;
 
 function isComputed({ fields }: MigrationExpressions, name: string): boolean {
-  return name === errorsField || computedNames(fields).has(name);
+  return makesRecords(fields) || name === errorsField || computedNames(fields).has(name);
 }
 
 function merged(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {

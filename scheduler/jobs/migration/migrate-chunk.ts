@@ -23,11 +23,14 @@ import {
   type ComputedBatch,
   type SourceExpressions,
 } from '../import/expressions/compute-fields.js';
+import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
+import { reshapeRecords } from '../import/expressions/reshape-records.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import type { MigratedColumn } from './column-plan.js';
 import { readRows, withoutRecords } from './read-rows.js';
+import { withSourceRows } from './source-rows.js';
 
 /** A chunk of a migration, for a pool thread: plain data. */
 export interface MigrationChunk {
@@ -40,6 +43,8 @@ export interface MigrationChunk {
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
+  /** As in `MigrationParams`. */
+  readonly sourceRows: Column | null;
   /** This is the second pass: the warnings are known. */
   readonly isFinal: boolean;
   readonly validation: ValidationParams;
@@ -56,15 +61,19 @@ export interface MigrationExpressions {
   readonly inputs: Columns;
   /** The columns that the computed fields must have, as far as that is known. */
   readonly columns: Columns;
+  /** Paths of the source that the query does not select, where expressions make the records. */
+  readonly dropped: readonly (readonly string[])[];
 }
 
-/** The result of `migrateChunk`; `read` is always `stored + rejected`. */
+/** The result of `migrateChunk`; `read + made` is always `stored + rejected`. */
 export interface MigratedChunk {
   /** Null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
   /** The columns that the chunk has, with the marks of `Column.seen`. */
   readonly columns: Columns;
   readonly read: number;
+  /** How many more records expressions have made of those that were read. */
+  readonly made: number;
   readonly stored: number;
   readonly rejected: number;
   /** Lines are the numbers of records within the chunk, from 1 on. */
@@ -84,12 +93,13 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
     ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
     records: rejected,
   };
-  const stored = read - rejected;
-  const counts = { columns: first.batch.seen, read, stored, rejected, findings };
+  const made = first.batch.rows - read;
+  const stored = first.batch.rows - rejected;
+  const counts = { columns: first.batch.seen, read, made, stored, rejected, findings };
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
   if (!isStored || rejected === 0) {
-    const segment = isStored ? await write(first.batch, job) : null;
+    const segment = isStored ? await write(first.batch, rows, job) : null;
     first.release();
     return { ...counts, segment };
   }
@@ -97,7 +107,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const kept = withoutRecords(rows, first.failed);
   // What it reports has been reported.
   const second = await convert(job, kept, new FindingCollector(validation, true));
-  const segment = await write(second.batch, job);
+  const segment = await write(second.batch, kept, job);
   second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
@@ -117,8 +127,12 @@ async function convert(
   rows: ChunkRows,
   report: FindingCollector,
 ): Promise<Converted> {
-  const { columns } = job;
+  const { columns, expressions } = job;
   const count = countRows(rows);
+  if (expressions !== null && makesRecords(expressions.fields)) {
+    const { batch, findings, release } = await computedFields(job, expressions, rows);
+    return { batch, failed: new Uint8Array(0), findings, release };
+  }
   const present = presentColumns(
     columns.map(({ from }) => from),
     rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
@@ -143,12 +157,13 @@ async function convert(
       data.push(renamed(read[i]!, column));
     }
   }
-  const computed = await computedFields(job, rows);
-  for (const [i, column] of (computed?.batch.columns ?? []).entries()) {
-    if (!isMade(column, computed!.names)) continue;
-    data.push(computed!.batch.data.data.children[i]!);
+  const computed = expressions && (await computedFields(job, expressions, rows));
+  if (computed !== null) {
+    const names = new Set([...computedNames(expressions!.fields), errorsField]);
+    for (const [i, { name }] of computed.batch.columns.entries())
+      if (names.has(name)) data.push(computed.batch.data.data.children[i]!);
+    seen.push(...computed.batch.seen.filter(({ name }) => names.has(name)));
   }
-  seen.push(...(computed?.batch.seen ?? []).filter((column) => isMade(column, computed!.names)));
   const batch = { ...makeBatch(storedColumns(seen), count, data), seen };
   return {
     batch,
@@ -161,34 +176,33 @@ async function convert(
   };
 }
 
-function isMade({ name }: Column, names: ReadonlySet<string>): boolean {
-  return names.has(name);
-}
-
-/** The fields that expressions compute of the rows, from the columns of the source; undefined without expressions. */
+/** The fields that expressions compute of the rows, or the records that they make, from the columns of the source. */
 async function computedFields(
-  { expressions, validation, calls }: MigrationChunk,
+  { validation, calls }: MigrationChunk,
+  { fields, inputs, columns, dropped }: MigrationExpressions,
   rows: ChunkRows,
-): Promise<(ComputedBatch & { readonly names: ReadonlySet<string> }) | undefined> {
-  if (expressions === null) return undefined;
-  const { fields, inputs, columns } = expressions;
+): Promise<ComputedBatch> {
   const present = presentColumns(
     inputs,
     rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
   ).flatMap(withMembers);
-  const computed = computeFields({
+  const compute = makesRecords(fields) ? reshapeRecords : computeFields;
+  return compute({
     batch: makeBatch(present, countRows(rows), await readRows(rows, present)),
     expressions: fields,
     columns,
     inputs,
+    dropped,
     host: expressionHost(fields, calls),
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });
-  return { ...computed, names: new Set([...computedNames(fields), errorsField]) };
 }
 
-async function write(batch: Batch, { commitId, index, file }: MigrationChunk): Promise<Segment> {
+async function write(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
+  const { commitId, index, file, sourceRows } = job;
+  if (sourceRows !== null)
+    return writeUnflushed(await withSourceRows(batch, rows, sourceRows), file);
   const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed(whole, file);
   whole.release();

@@ -51,7 +51,7 @@ export function migrationOutcome(
   const most = strict || raiseOnErrors ? -1 : maxRejected;
   const isRefused = counts.rejected > 0 && counts.rejected > most;
   const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
-  const { read, stored: written, rejected } = counts;
+  const { read, made, stored: written, rejected } = counts;
   const metadata = {
     progress: {
       processed_records: read,
@@ -63,6 +63,7 @@ export function migrationOutcome(
     receipt: {
       source_version: params.snapshot.version,
       records_read: read,
+      ...(made !== 0 && { records_made: made }),
       records_stored: written,
       records_rejected: rejected,
       is_committed: failure === null && dryRun === null,

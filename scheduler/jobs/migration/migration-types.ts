@@ -1,6 +1,6 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { NewField } from '../../../engine/core/dataset-field.js';
-import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
+import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
@@ -34,6 +34,10 @@ export interface MigrationParams {
   readonly change: RecordChange | null;
   /** The target is the version that the query reads, and the rows that it finds are deleted. */
   readonly deletesRows: boolean;
+  /**
+   * The column for the rows that records have in the source, which they get together with their ids there; null if they are new records.
+   */
+  readonly sourceRows: Column | null;
   /** For a dry run: the fields of the target. Null for a migration. */
   readonly dryRun: { readonly fields: readonly FieldRow[] } | null;
 }

@@ -13,7 +13,7 @@ import { checkPermission, originOf } from '../../queue/permissions.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
-import { expressionsOf } from '../import/expressions/field-expressions.js';
+import { expressionsOf, makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames, inputFields } from '../import/expressions/input-columns.js';
 import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
@@ -56,6 +56,7 @@ export async function prepareMigration(
     validation: validationOf(row.validationParams ?? {}),
     // A commit has one build. That of a dataset with several is in the coordinates of each record.
     genomeBuild: builds.length === 1 ? builds[0]! : null,
+    sourceRows: null,
     dryRun: row.isDryRun ? { fields } : null,
   };
   const change = changeOf(row);
@@ -88,15 +89,23 @@ export async function prepareMigration(
     known,
   );
   const computed = expressions === null ? new Set<string>() : computedNames(expressions.fields);
+  const isReshaped = expressions !== null && makesRecords(expressions.fields);
   const selected = projection
-    .filter(({ column, isStored }) => isStored && !computed.has(column.name))
+    .filter(({ column, isStored }) => isStored && !isReshaped && !computed.has(column.name))
     .map(({ column }) => column);
   const columns = migratedColumns(selected, known, stored);
   const sourceFields = fieldsFrom(projection, source.fields, fields.length === 0);
   return {
     ...shared,
-    columns: change?.idFields === null ? [...columns, idColumn] : columns,
-    expressions,
+    columns: change?.idFields === null && !isReshaped ? [...columns, idColumn] : columns,
+    expressions: isReshaped
+      ? {
+          ...expressions,
+          // The records that are made have ids if those that they are made of have.
+          columns: change?.idFields === null ? [givenId, ...expressions.columns] : expressions.columns, // prettier-ignore
+          dropped: droppedPaths(source.snapshot, projection),
+        }
+      : expressions,
     known,
     declared,
     described: [...sourceFields, ...describedBy(row.targetFields)],
@@ -107,8 +116,8 @@ export async function prepareMigration(
 }
 
 /** The fields to compute, and the columns of the source that they may read: every field, whatever the query selects. */
-function migrationExpressions(
-  row: DatasetMigrationRow,
+export function migrationExpressions(
+  row: Parameters<typeof expressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
   origin: EvaluationOrigin,
   { snapshot, fields: sourceFields }: VisibleData,
   fields: readonly FieldRow[],
@@ -120,10 +129,12 @@ function migrationExpressions(
   const declared = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
   const read = inputFields(expressions);
   const names = computedNames(expressions);
+  const isKnown = ({ name }: Column): boolean => makesRecords(expressions) || names.has(name);
   return {
     fields: { ...expressions, declared, sourceFilename: null, sourceDataset: String(row.sourceId) },
     inputs: columns.filter(({ name }) => read === 'all' || read.has(name)),
-    columns: known.filter(({ name }) => names.has(name)),
+    columns: known.filter(isKnown),
+    dropped: [],
   };
 }
 
@@ -156,6 +167,16 @@ function projectionOf(
     fields: wanted,
     excludeFields: [...excludeFields, ...dropped],
   }).filter(({ column }) => !reserved.has(column.name));
+}
+
+/** The paths of the stored fields that the query does not select. */
+function droppedPaths(
+  { columns }: Snapshot,
+  projection: readonly Projected[],
+): readonly (readonly string[])[] {
+  const selected = fieldsOfColumns(projection.map(({ column }) => column));
+  const kept = new Set(selected.map(({ path }) => JSON.stringify(path)));
+  return fieldsOfColumns(columns).flatMap(({ path }) => (kept.has(JSON.stringify(path)) ? [] : [path])); // prettier-ignore
 }
 
 /**

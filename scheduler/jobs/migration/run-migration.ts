@@ -41,7 +41,7 @@ async function migrated(
   const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
   if (deletesRows) {
     const applied = await deletionOf(snapshot, batches());
-    const counts = { read: applied.removed, stored: 0, rejected: 0 };
+    const counts = { read: applied.removed, made: 0, stored: 0, rejected: 0 };
     return { ...resultOf(params, migrationOutcome(params, [], counts)), change: applied };
   }
   const writer = new ChunkWriter(params, context);

@@ -1,43 +1,50 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { notFound, canceled } from '../../../engine/core/errors.js';
+import { canceled, type AppError } from '../../../engine/core/errors.js';
 import { removeTree, sweep } from '../../../engine/core/files.js';
-import { looseSnapshot } from '../../../engine/store/loose.js';
-import { tableFormatOf } from '../../../readers/index.js';
-import type { JobQueue } from '../../queue/queue.js';
-import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';
-import { schemaName, type TableResult } from './run-table.js';
 
-/** A cache of uploaded files as tables, which the worker creates on demand. */
-export interface FileTables {
-  /**
-   * Calls `work` with the table of a file and returns its result; the table is not removed before that. Creates the table if it is
-   * not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
-   */
-  use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
-  /** To be called when the file of an object was replaced or deleted. */
-  drop(objectId: number): Promise<void>;
+/** What a table is made of, and how. */
+export interface TableSource<T> {
+  /** Two sources with the same key have the same table. */
+  readonly key: string;
+  /** The file or the dataset that is read. */
+  readonly objectId: number;
+  /** The table stays in the cache when its last user has left. */
+  readonly isKept: boolean;
+  /** Creates the table, in a folder of its own. */
+  create(signal: AbortSignal): Promise<CreatedTable<T>>;
+  /** Called once with the new table, before anybody uses it. */
+  created?(table: T): Promise<void>;
+  /** Whether creating the table again would fail with this error again. */
+  keepsError(error: unknown): boolean;
+  /** The error when what is read was deleted meanwhile. */
+  gone(): AppError;
+}
+
+/** A table, and the folder that has its files. */
+export interface CreatedTable<T> {
+  readonly table: T;
+  readonly folder: string;
+  /** Of its files. */
+  readonly bytes: number;
 }
 
 /** Options of a `TableCache`. */
-export interface FileTablesOptions {
-  readonly data: DataFolder;
-  readonly queue: Pick<JobQueue, 'perform'>;
+export interface TableCacheOptions {
+  readonly data: Pick<DataFolder, 'fileTables'>;
   report(message: string): void;
-  /** To be called with the number of records of a file. */
-  counted(file: TableFile, records: number): Promise<void>;
 }
 
 /** Bytes that each entry counts in addition to its files, so that the number of small tables and of rejected files is limited. */
 const entryBytes = 1 << 20;
 
 interface CachedTable {
-  readonly file: TableFile;
+  readonly source: TableSource<unknown>;
   readonly abort: AbortController;
-  table: Promise<FileTable>;
+  table: Promise<unknown>;
   /** Number of callers that wait for the table or use it. */
   users: number;
-  /** `unreadable`: the file cannot be read as a table, and the error is cached. */
+  /** `unreadable`: the table cannot be created, and the error is cached. */
   state: 'creating' | 'ready' | 'unreadable';
   /** Folder of the table when it is ready. */
   folder: string | null;
@@ -47,15 +54,15 @@ interface CachedTable {
 }
 
 /**
- * The cache in the API process, limited to `budgets.fileTableBytes`; the least recently used tables are removed first. Nothing else
- * knows the folders of the tables, so a start begins with an empty cache.
+ * A cache of tables in the API process, which the worker creates on demand, limited to `budgets.fileTableBytes`; the least recently used
+ * tables are removed first. Nothing else knows the folders of the tables, so a start begins with an empty cache.
  */
-export class TableCache implements FileTables {
-  readonly #options: FileTablesOptions;
-  /** Entries by file, the least recently used first. */
+export class TableCache {
+  readonly #options: TableCacheOptions;
+  /** Entries by key, the least recently used first. */
   readonly #entries = new Map<string, CachedTable>();
 
-  constructor(options: FileTablesOptions) {
+  constructor(options: TableCacheOptions) {
     this.#options = options;
   }
 
@@ -64,36 +71,44 @@ export class TableCache implements FileTables {
     await sweep(this.#options.data.fileTables);
   }
 
-  async use<T>(
-    file: TableFile,
+  /**
+   * Calls `work` with a table, and whether it was in the cache; returns the result. The table is not removed before that. Concurrent
+   * callers wait for the same table; when all of them have aborted, its creation is canceled.
+   */
+  async use<S, T>(
+    source: TableSource<S>,
     signal: AbortSignal,
-    work: (table: FileTable) => Promise<T>,
+    work: (table: S, wasReady: boolean) => Promise<T>,
   ): Promise<T> {
-    const entry = this.#acquire(file);
+    const entry = this.#acquire(source);
+    const wasReady = entry.state === 'ready';
     try {
-      return await work(await unlessAborted(entry.table, signal));
+      return await work((await unlessAborted(entry.table, signal)) as S, wasReady);
     } finally {
       await this.#release(entry);
     }
   }
 
+  /** Removes the tables of a file or a dataset. */
   async drop(objectId: number): Promise<void> {
-    const outdated = [...this.#entries.values()].filter(({ file }) => file.objectId === objectId);
+    const outdated = [...this.#entries.values()].filter(
+      ({ source }) => source.objectId === objectId,
+    );
     for (const entry of outdated) await this.#drop(entry);
   }
 
-  #acquire(file: TableFile): CachedTable {
-    const key = keyOf(file);
-    const entry = this.#entries.get(key) ?? this.#create(file);
+  #acquire(source: TableSource<unknown>): CachedTable {
+    const { key } = source;
+    const entry = this.#entries.get(key) ?? this.#create(source);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     entry.users += 1;
     return entry;
   }
 
-  #create(file: TableFile): CachedTable {
+  #create(source: TableSource<unknown>): CachedTable {
     const entry: CachedTable = {
-      file,
+      source,
       abort: new AbortController(),
       table: undefined as never,
       users: 0,
@@ -105,10 +120,10 @@ export class TableCache implements FileTables {
     const { signal } = entry.abort;
     entry.table = this.#read(entry).catch(async (error: unknown) => {
       const isDropped = entry.isDropped;
-      // An error of the file would occur again; any other may be temporary.
-      if (isFileError(error)) entry.state = 'unreadable';
+      // An error of what is read would occur again; any other may be temporary.
+      if (source.keepsError(error)) entry.state = 'unreadable';
       else await this.#drop(entry);
-      throw isDropped && !signal.aborted ? notFound() : error;
+      throw isDropped && !signal.aborted ? source.gone() : error;
     });
     entry.table.catch(() => undefined); // every user may have left
     return entry;
@@ -117,14 +132,16 @@ export class TableCache implements FileTables {
   async #release(entry: CachedTable): Promise<void> {
     entry.users -= 1;
     if (entry.users > 0) return;
-    if (entry.isDropped || entry.state === 'creating') await this.#drop(entry);
+    const isKept = entry.source.isKept && entry.state !== 'creating';
+    if (entry.isDropped || !isKept) await this.#drop(entry);
     await this.#evict();
   }
 
   /** Takes an entry out of the cache; removes its table when nobody uses it any more. */
   async #drop(entry: CachedTable): Promise<void> {
     entry.isDropped = true;
-    if (this.#entries.get(keyOf(entry.file)) === entry) this.#entries.delete(keyOf(entry.file));
+    const { key } = entry.source;
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
     if (entry.users > 0) return;
     entry.abort.abort(canceled()); // without effect on a table that is ready
     await this.#remove(entry.folder);
@@ -141,25 +158,17 @@ export class TableCache implements FileTables {
     }
   }
 
-  async #read(entry: CachedTable): Promise<FileTable> {
-    const { objectId, revision, filename } = entry.file;
+  async #read(entry: CachedTable): Promise<unknown> {
     const { signal } = entry.abort;
-    const order = {
-      description: `Read ${filename} as a table`,
-      sourceObjectId: objectId,
-      params: { revision, filename },
-    };
-    const { task, result } = await this.#options.queue.perform('table', order, signal);
+    const { table, folder, bytes } = await entry.source.create(signal);
     if (signal.aborted) {
-      await this.#remove(result.folder);
+      await this.#remove(folder);
       throw canceled();
     }
     entry.state = 'ready';
-    entry.folder = result.folder;
-    const table = tableOf(entry.file, task.id, result);
-    entry.bytes += table.snapshot.bytes;
-    const records = table.snapshot.rows;
-    await this.#options.counted(entry.file, records).catch((error: unknown) => this.#options.report(String(error))); // prettier-ignore
+    entry.folder = folder;
+    entry.bytes += bytes;
+    await entry.source.created?.(table);
     return table;
   }
 
@@ -168,35 +177,6 @@ export class TableCache implements FileTables {
     if (folder === null) return;
     await removeTree(folder).catch((error: unknown) => this.#options.report(String(error)));
   }
-}
-
-/** Identifies a table: the revision, and how it is read, which depends on the name of the object. */
-function keyOf({ objectId, revision, filename }: TableFile): string {
-  const { reader, readerParams } = tableFormatOf(filename);
-  return `${objectId}-${revision} ${reader} ${JSON.stringify(readerParams)}`;
-}
-
-/** Whether an error is caused by the content of the file. */
-function isFileError(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === 'input' || code === 'invalid' || code === 'budget';
-}
-
-function tableOf(
-  file: TableFile,
-  taskId: number,
-  { columns, segments, folder }: TableResult,
-): FileTable {
-  const snapshot = looseSnapshot(
-    { folder, schema: schemaName, columns, segments },
-    // The task's id is unique; the SQL engine caches by dataset and version.
-    { datasetId: file.objectId, version: taskId },
-  );
-  return {
-    snapshot,
-    fields: fieldsOfTable(columns),
-    isAllText: tableFormatOf(file.filename).isAllText,
-  };
 }
 
 /** The value of the promise. Rejects with `canceled` if the signal aborts first. */

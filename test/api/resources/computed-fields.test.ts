@@ -179,9 +179,6 @@ test.each<[object, object]>([
   [{ target_fields: [{ name: 'x', data_type: 'number' }] }, { target_fields: [expect.stringContaining('data_type')] }],
   [{ target_fields: [{ name: 'x', depends_on: ['y'] }, { name: 'y', depends_on: ['x'] }] }, { target_fields: [expect.stringContaining('circle')] }],
   [{ annotator_params: { post_annotation_expression: ')' } }, { annotator_params: [expect.stringContaining('post_annotation_expression')] }],
-  [{ target_fields: [{ name: 'x', expression: '1' }], filters: [{ or: [['gene', 'a'], ['x__gt', 1]] }] }, { filters: [expect.stringContaining('x is computed')] }],
-  [{ target_fields: [{ name: 'x', expression: '1' }], ordering: ['-x'] }, { ordering: [expect.stringContaining('x is computed')] }],
-  [{ target_fields: [{ name: 'x', expression: '1' }], facets: { x: {} } }, { facets: [expect.stringContaining('x is computed')] }],
   [{ target_fields: [{ name: 'x', expression: '1' }], fields: ['genee'] }, { fields: [expect.stringContaining('genee')] }],
 ])('400: %j', async (body, json) => {
   const answer = await query(body);

@@ -75,12 +75,9 @@ describe('what is not there yet answers with its name', () => {
   test.each<[string, string, object, string]>([
     ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
     ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
-    ['POST', '/v2/dataset_migrations', { annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
   ])('%s %s %j', async (method, path, body, key) => {
     const target = path.replace(':field', String(fixture.fieldId)).replace(':vault', String(fixture.vaultId));
-    const { datasetId: id } = fixture;
-    const named = path.endsWith('migrations') ? { source_id: id, target_id: id } : { dataset_id: id };
-    const answer = await ann.call(method, target, { ...named, ...body });
+    const answer = await ann.call(method, target, { dataset_id: fixture.datasetId, ...body });
     expect([answer.status, answer.json]).toEqual([400, { [key]: [expect.stringMatching(/not available yet/i)] }]);
   }); // prettier-ignore
 

@@ -39,7 +39,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
   const id: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
   const file = join(lake.data.root, 'scratch', 'chunk.parquet');
   const chunk = await migrateChunk({
-    rows: { segments: [{ file: path, segment: segment!, rows }], ...(order && { order }) },
+    rows: { segments: [{ number: 0, file: path, segment: segment!, rows }], ...(order && { order }) },
     columns: [
       { from: n!, to: { ...n!, physical: 'N~2' }, isCast: false },
       { from: id, to: givenId, isCast: false },
@@ -47,6 +47,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     expressions: null,
     index: 0,
     commitId: 77,
+    sourceRows: null,
     isFinal: false,
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     file,

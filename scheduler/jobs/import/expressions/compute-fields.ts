@@ -50,6 +50,8 @@ export interface ComputationInput {
   readonly host: ExpressionHost;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
+  /** Paths that are there for expressions alone: the records that they make do not keep them. */
+  readonly dropped?: readonly (readonly string[])[];
   /** The longest time for the whole chunk, in milliseconds. */
   readonly timeoutMs?: number;
   /** The line of a record within the chunk. */

@@ -25,7 +25,8 @@ export interface FieldExpressions extends EvaluationOrigin {
   readonly includeErrors: boolean;
   /** The fields of the dataset and of the request, which are None where a record lacks them. */
   readonly declared: readonly string[];
-  readonly targetDataset: string;
+  /** The id of the dataset that gets the fields; null if none does. */
+  readonly targetDataset: string | null;
 }
 
 /** Whether expressions make other records of each record, so that every field is a result of them. */

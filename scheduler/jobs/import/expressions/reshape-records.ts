@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import type { Column } from '../../../../engine/core/types.js';
 import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
+import { removePath } from '../../../../engine/expression/annotate/record-schema.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
 import { FindingCollector } from '../../../../engine/ingest/findings.js';
@@ -19,6 +20,7 @@ import {
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
+import { computedNames } from './input-columns.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -54,10 +56,12 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     includeErrors: true,
     data: expressionData(expressions),
     schemaFields: [...new Set(names)],
-    targetDataset: expressions.targetDataset,
+    ...(expressions.targetDataset !== null && { targetDataset: expressions.targetDataset }),
     ...(sourceFilename !== null && { sourceFilename }),
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
+  const computed = computedNames(expressions);
+  const dropped = (input.dropped ?? []).filter(([name]) => !computed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
   let rows = 0;
 
@@ -67,6 +71,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
     for (const [name, message] of messages)
       collector.warn(context.line, codes.expressionError, String(name), shortened(String(message)));
+    for (const path of dropped) removePath(record, path);
     for (const [name, value] of record.map) {
       if (value === null || name === errorsField) continue;
       misfit = null;

@@ -1,0 +1,122 @@
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { isPair } from '../../../engine/query/request/filter.js';
+import { isObject } from '../../http/form.js';
+
+/** A query in two parts: the first finds records by stored fields, the second is asked of these once fields have been computed. */
+export interface SeparatedQuery {
+  readonly stored: JsonObject;
+  readonly computed: JsonObject;
+  /** Where the filters of each part stand in the query: `filters[2].and[0]`. */
+  readonly positions: { readonly stored: readonly string[]; readonly computed: readonly string[] };
+  /** The paths of the stored fields that the second part names; null for all fields. */
+  readonly paths: readonly (readonly string[])[] | null;
+}
+
+/** The parts of a query that name computed fields, in `names`; none if it finds, sorts and counts by stored fields only. */
+export function partsNaming(
+  query: JsonObject,
+  names: ReadonlySet<string>,
+): readonly ('filters' | 'query' | 'ordering' | 'facets')[] {
+  const { filters, ordering, facets, query: text } = query;
+  const isQueried = typeof text === 'string' && [...names].some((name) => namedIn(text, name));
+  return [
+    ...(mentions(filters, names) ? (['filters'] as const) : []),
+    ...(isQueried ? (['query'] as const) : []),
+    ...(mentions(ordering, names) ? (['ordering'] as const) : []),
+    ...(mentions(facets, names) ? (['facets'] as const) : []),
+  ];
+}
+
+/** The computed fields that a query names where it finds, sorts and counts. */
+export function namesIn(query: JsonObject, names: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...names].filter((name) => partsNaming(query, new Set([name])).length > 0));
+}
+
+/**
+ * Separates a query: the filters that are joined by AND and name stored fields only, the query string, entities and the build come first.
+ * Text that only seems to name a field puts a filter into the second part, where it means the same.
+ */
+export function separated(
+  query: JsonObject,
+  names: ReadonlySet<string>,
+  fields: readonly DatasetField[],
+): SeparatedQuery {
+  const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
+  const all = conjuncts(filters, 'filters');
+  const late = all.filter(({ filter }) => mentions(filter, names));
+  const early = all.filter((one) => !late.includes(one));
+  const listed = (some: readonly Conjunct[]): readonly unknown[] =>
+    some.map(({ filter }) => filter);
+  const positions = { stored: early.map(({ at }) => at), computed: late.map(({ at }) => at) };
+  const computed = { filters: listed(late), ordering, facets, explain };
+  const stored = { filters: listed(early), query: text, entities, genome_build };
+  const paths = fields.filter(({ name }) => mentions([computed.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
+  return { stored: given(stored), computed: given(computed), positions, paths };
+}
+
+/** The query with everything in the second part, which is asked of all records. */
+export function unseparated(query: JsonObject): SeparatedQuery {
+  const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
+  const computed = { filters, query: text, entities, genome_build, ordering, facets, explain };
+  const positions = { stored: [], computed: [] };
+  return { stored: {}, computed: given(computed), positions, paths: null };
+}
+
+/** One of the filters that a query joins by AND, and its position. */
+interface Conjunct {
+  readonly filter: unknown;
+  readonly at: string;
+}
+
+/** The filters that a list joins by AND, with those of an `and` in it. */
+function conjuncts(filters: unknown, path: string): readonly Conjunct[] {
+  if (filters === undefined || filters === null) return [];
+  const isOne = isPair(filters) || !Array.isArray(filters);
+  const items: readonly Conjunct[] = isOne
+    ? [{ filter: filters, at: path }]
+    : filters.map((filter: unknown, i) => ({ filter, at: `${path}[${i}]` }));
+  return items.flatMap((item) => {
+    const [entry, ...more] = isObject(item.filter) ? Object.entries(item.filter) : [];
+    if (entry === undefined || more.length > 0 || !Array.isArray(entry[1])) return [item];
+    return entry[0].toLowerCase() === 'and' ? conjuncts(entry[1], `${item.at}.${entry[0]}`) : [item]; // prettier-ignore
+  });
+}
+
+/** A position in a part of a query as one in the query, wherever a text begins with one. */
+export function positionIn(text: string, positions: readonly string[]): string {
+  return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
+}
+
+function given(parts: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(parts).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+/** Whether a text in a value may be one of the names, with an action behind it, a member, or a minus sign before it. */
+function mentions(value: unknown, names: ReadonlySet<string>): boolean {
+  if (typeof value === 'string')
+    return isName(value, names) || (value.startsWith('-') && isName(value.slice(1), names));
+  if (Array.isArray(value)) return value.some((one) => mentions(one, names));
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([key, one]) => mentions(key, names) || mentions(one, names));
+}
+
+function isName(text: string, names: ReadonlySet<string>): boolean {
+  if (names.has(text)) return true;
+  for (const end of ['__', '.'])
+    for (let at = text.indexOf(end); at !== -1; at = text.indexOf(end, at + 1))
+      if (names.has(text.slice(0, at))) return true;
+  return false;
+}
+
+/** Whether a query string names a field: `depth:[1 TO 9]`, `info.depth:3`. */
+function namedIn(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    const before = text[at - 1] ?? ' ';
+    const after = text.slice(at + name.length).trimStart();
+    if (/[\s()+\-!:"]/.test(before) && /^[:.]/.test(after)) return true;
+  }
+  return false;
+}

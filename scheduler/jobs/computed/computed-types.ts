@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../../engine/core/types.js';
+import type { MigrationParams } from '../migration/migration-types.js';
+
+/** What to compute of which records of a dataset: plain data, which stands in the row of the task. */
+export interface ComputedOrder {
+  readonly version: number;
+  /** The query that finds the records: filters, query string, entities and genome build. */
+  readonly conditions: JsonObject;
+  /** The records are in the order of their relevance for the query. */
+  readonly isRanked: boolean;
+  /** The target fields to compute. All of them become columns. */
+  readonly fields: readonly JsonObject[];
+  /** The variables of the expressions. */
+  readonly data: JsonObject;
+  /** The paths of the stored fields that the table has too; null for all. */
+  readonly paths: readonly (readonly string[])[] | null;
+}
+
+/** Parameters of `runComputedTable`. */
+export interface ComputedParams {
+  /** It has a column of source rows, and commits nothing. */
+  readonly migration: MigrationParams;
+  /** Limits of the time that it takes and the space that it needs. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  /** The names of the computed fields, for messages. */
+  readonly names: readonly string[];
+}

@@ -1,0 +1,95 @@
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
+import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
+import { parseMigrationParams } from '../../../engine/query/request/request.js';
+import { project } from '../../../engine/query/results/projection.js';
+import { originOf } from '../../queue/permissions.js';
+import { hasExpression } from '../import/expressions/field-expressions.js';
+import { knownColumns } from '../import/known-columns.js';
+import { declaredBy } from '../import/target-fields.js';
+import type { PublishContext } from '../job.js';
+import { migratedColumns } from '../migration/column-plan.js';
+import { migrationExpressions } from '../migration/prepare-migration.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import { visibleData } from '../visible-data.js';
+import type { ComputedOrder, ComputedParams } from './computed-types.js';
+
+/** Values that do not fit their field are null, as after any other error of an expression. */
+const validation = {
+  disable: true,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: true,
+} as const;
+
+/** Plans the table as a migration that keeps the ids of the records. The request has checked the right to read the dataset. */
+export async function prepareComputedTable(
+  task: TaskRow,
+  { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
+  { catalog, store }: PublishContext,
+): Promise<ComputedParams> {
+  const datasetId = task.sourceObjectId!;
+  const source = await visibleData(catalog, store, datasetId, version);
+  const genes = await genesForQuery(conditions);
+  const found = parseMigrationParams(conditions, source.fields, genes);
+  const known = knownColumns([], declaredBy(fields));
+  const computed = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
+  const reserved = new Set(reservedColumns.map(({ name }) => name));
+  const selected =
+    project(source.snapshot.columns, source.fields, { fields: paths, excludeFields: [] }) // prettier-ignore
+      .filter(
+        ({ column: { name }, isStored }) => isStored && !computed.has(name) && !reserved.has(name),
+      ) // prettier-ignore
+      .map(({ column }) => column);
+  const columns = migratedColumns(selected, known, []);
+  const row = { ...expressionRow(fields, data), sourceId: datasetId, datasetId };
+  const expressions = migrationExpressions(row, await originOf(task, catalog), source, [], known);
+  return {
+    timeoutMs: budgets.computedMs,
+    maxBytes: budgets.fileTableBytes,
+    names: fields.map(({ name }) => String(name)),
+    migration: {
+      commitId: 0,
+      sourceName: `dataset ${datasetId}`,
+      snapshot: source.snapshot,
+      request: isRanked ? found : { ...found, scores: [] },
+      columns,
+      // Nothing is stored in a dataset.
+      expressions: expressions && {
+        ...expressions,
+        fields: { ...expressions.fields, targetDataset: null },
+      },
+      stored: [],
+      known,
+      declared: [],
+      described: [],
+      createdFields: [],
+      genomeBuild: null,
+      validation,
+      change: null,
+      deletesRows: false,
+      sourceRows: rowColumn([...columns.map(({ to }) => to), ...known], computed),
+      dryRun: null,
+    },
+  };
+}
+
+/** Choice: fields that are transient are in the table, so that a query can find by them. */
+function expressionRow(fields: readonly JsonObject[], data: JsonObject) {
+  return {
+    targetFields: fields.map((field) => ({ ...field, is_transient: false })),
+    annotatorParams: { data },
+    includeErrors: false,
+  };
+}
+
+/** The column of the rows in the source, with a name that no field has. */
+function rowColumn(columns: Columns, computed: ReadonlySet<string>): Column {
+  const taken = new Set([...columns.map(({ name }) => name), ...computed]);
+  let name = '_row';
+  while (taken.has(name)) name = `_${name}`;
+  const physical = new PhysicalNames([...columns.map((one) => one.physical), ...computed], true);
+  return { name, physical: physical.add(name), type: 'long', isList: false };
+}

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { byteSize } from '../../../engine/core/budgets.js';
+import { AppError, canceled } from '../../../engine/core/errors.js';
+import { writeStream } from '../../../engine/core/file-writer.js';
+import { makeFolder, sweep } from '../../../engine/core/files.js';
+import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { schemaFile } from '../../../engine/store/schema-file.js';
+import type { RunContext } from '../job.js';
+import { ChunkWriter } from '../migration/chunk-writer.js';
+import { migrationOutcome } from '../migration/migration-outcome.js';
+import { schemaName, type TableResult } from '../table/run-table.js';
+import type { ComputedParams } from './computed-types.js';
+
+/**
+ * Finds the records and writes the stored and the computed columns of each as segments, with the chunks of migrations, in a folder that nothing
+ * uses before the task has ended. Throws `budget` for a table that takes too much time or space.
+ */
+export async function runComputedTable(
+  params: ComputedParams,
+  context: RunContext,
+): Promise<TableResult> {
+  const { snapshot, request } = params.migration;
+  const limit = AbortSignal.timeout(params.timeoutMs);
+  const signal = AbortSignal.any([context.signal, limit]);
+  const limited = { ...context, signal };
+  try {
+    if (!needsEngine(snapshot, request)) return await written(params, limited, undefined);
+    return await context.withQueryEngine((engine) => written(params, limited, engine));
+  } catch (error) {
+    if (context.signal.aborted) throw canceled();
+    throw limit.aborted ? tooSlow(params) : error;
+  }
+}
+
+async function written(
+  params: ComputedParams,
+  context: RunContext,
+  engine: QueryEngine | undefined,
+): Promise<TableResult> {
+  const { migration } = params;
+  const { snapshot, request, sourceRows } = migration;
+  const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
+  await makeFolder(folder);
+  await sweep(folder); // it may have files of an earlier attempt
+  const writer: ChunkWriter = new ChunkWriter(migration, {
+    ...context,
+    scratch: folder,
+    progress(progress) {
+      checkSize(params, writer);
+      context.progress(progress);
+    },
+  });
+  const { signal } = context;
+  const subject = `dataset ${snapshot.datasetId}`;
+  const options = { signal, timeoutMs: params.timeoutMs, subject };
+  await writer.writeAll(findRows(engine, snapshot, request, options));
+  const outcome = migrationOutcome(migration, writer.chunks, writer.counts());
+  const columns = [...outcome.columns, sourceRows!];
+  const segments = writer.segments();
+  await writeStream(join(folder, schemaName), [schemaFile(columns)]);
+  // Chunks that were written again have left their first files.
+  const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
+  await sweep(folder, (name) => files.has(name));
+  return { columns, segments, folder };
+}
+
+function checkSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): void {
+  const bytes = writer.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+  if (bytes <= maxBytes) return;
+  throw new AppError(
+    'budget',
+    `Computing ${named(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
+  );
+}
+
+function tooSlow({ names, timeoutMs }: ComputedParams): AppError {
+  return new AppError(
+    'budget',
+    `Computing ${named(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
+  );
+}
+
+const fix =
+  'narrow the query with filters on stored fields, or store the field with a migration and query that';
+
+function named(names: readonly string[]): string {
+  const shown = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shown} and others` : shown;
+}

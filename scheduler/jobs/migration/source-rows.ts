@@ -1,0 +1,54 @@
+import { Int64, makeData, RecordBatch, Struct } from 'apache-arrow';
+import type { Column } from '../../../engine/core/types.js';
+import type { Batch } from '../../../engine/ingest/batch.js';
+import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
+import { countRows, type ChunkRows } from './chunk-rows.js';
+import { readRows } from './read-rows.js';
+
+/** A segment has fewer rows, so that a segment and a row make one integer that a double holds. */
+const rowsPerSegment = 2 ** 31;
+
+/** The record of the source that a number in the column of rows stands for. */
+export function rowOfNumber(number: number): RowRef {
+  return [Math.floor(number / rowsPerSegment), number % rowsPerSegment];
+}
+
+/** Adds the reserved columns in front, with their values in the source, and a column of the rows there at the end. */
+export async function withSourceRows(
+  batch: Batch,
+  rows: ChunkRows,
+  column: Column,
+): Promise<Batch> {
+  const reserved = await readRows(rows, reservedColumns);
+  const numbers = makeData({
+    type: new Int64(),
+    length: batch.rows,
+    nullCount: 0,
+    data: rowNumbers(rows),
+  });
+  const columns = [...batch.columns, column];
+  const schema = arrowSchema(columns);
+  const children = [...reserved, ...batch.data.data.children, numbers];
+  const type = new Struct(schema.fields);
+  const data = makeData({ type, length: batch.rows, nullCount: 0, children });
+  return { ...batch, columns, data: new RecordBatch(schema, data) };
+}
+
+function rowNumbers(rows: ChunkRows): BigInt64Array {
+  const { segments, order } = rows;
+  const numbers = new BigInt64Array(countRows(rows));
+  const numberOf = (index: number, row: number): bigint =>
+    BigInt(segments[index]!.number * rowsPerSegment + row);
+  if (order !== undefined) {
+    for (let i = 0; i < numbers.length; i++)
+      numbers[i] = numberOf(order[2 * i]!, order[2 * i + 1]!);
+    return numbers;
+  }
+  let at = 0;
+  for (const [index, { segment, rows: own }] of segments.entries()) {
+    const count = own === 'all' ? segment.rows : own.length;
+    for (let i = 0; i < count; i++) numbers[at++] = numberOf(index, own === 'all' ? i : own[i]!);
+  }
+  return numbers;
+}

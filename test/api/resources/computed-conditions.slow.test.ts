@@ -1,0 +1,2 @@
+/* More random queries over computed fields. */
+import './computed-conditions.test.js';

@@ -1,0 +1,313 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { random, type Random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { casesByTier } from '../../tier.js';
+import { until } from '../../until.js';
+import { startLab } from '../lab.js';
+import { grant, idOf, waitFor, type Client } from '../server.js';
+
+/*
+ * Queries that find, sort and count by fields that they compute (contract 8.1, 19.5), compared with the same queries of a dataset in which
+ * a migration has stored these fields.
+ */
+
+const { server, ann, vaultId, newDataset } = await startLab();
+const genes = ['BRCA1', 'TP53', 'EGFR', 'Kras', null];
+const words = ['stop gained', 'stop lost', 'splice site', 'missense', ''];
+const count = 600;
+const records = Array.from({ length: count }, (_, i) => ({
+  i,
+  gene: genes[(i * 7) % 5],
+  ad: i % 11 === 0 ? [] : [i % 13, (i * 5) % 9],
+  vaf: i % 6 === 0 ? null : i / 8,
+  note: words[(i * 3 + Math.floor(i / 5)) % 5],
+  seen: `20${10 + (i % 12)}-0${1 + (i % 9)}-11`,
+  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
+}));
+
+const fields = [
+  { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
+  { name: 'ratio', expression: 'record.ad[0] / record.depth', data_type: 'double', depends_on: ['depth'] },
+  { name: 'label', expression: "(record.gene or 'none').lower() + str(record.i % 7)", data_type: 'string' },
+  { name: 'tags', expression: "[record.gene, 'x' + str(record.i % 3)]", data_type: 'string', is_list: true },
+  { name: 'isBig', expression: 'record.i > 300', data_type: 'boolean' },
+  { name: 'day', expression: 'record.seen', data_type: 'date' },
+  { name: 'words', expression: "' '.join([record.note] * (1 + record.i % 3))", data_type: 'text' },
+  { name: 'symbol', expression: 'record.gene and record.gene.lower()', data_type: 'string' },
+  { name: 'double', expression: 'record.i * 2' },
+  { name: 'parts', expression: "{'rest': record.i % 4, 'csq': get(record, 'info.csq')}" },
+] as const; // prettier-ignore
+
+let sourceId: number;
+let twinId: number;
+
+beforeAll(async () => {
+  [sourceId, twinId] = [await newDataset(), await newDataset()];
+  // In parts, so that there are several segments.
+  for (let from = 0; from < count; from += 250) {
+    const body = { dataset_id: sourceId, data_records: records.slice(from, from + 250) };
+    const made = await ann.post('/v2/dataset_imports', body);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+  }
+  await migrated({ target_id: sourceId, commit_mode: 'delete', source_params: { filters: [['i__range', [40, 60]]] } }); // prettier-ignore
+  await migrated({ target_id: twinId, target_fields: fields });
+});
+
+async function migrated(body: object): Promise<void> {
+  const made = await ann.post('/v2/dataset_migrations', { source_id: sourceId, ...body });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+}
+
+const query = (body: object, who: Client = ann) => who.post(`/v2/datasets/${sourceId}/data`, body);
+const computed = (body: object, who?: Client) => query({ target_fields: fields, ...body }, who);
+
+/** What an answer finds: the numbers of its records, and what does not depend on where it comes from. */
+function found({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
+  if (status !== 200) return { status, text };
+  const { results, total, offset, facets } = json;
+  return { total, offset, facets, rows: (results as readonly { i: number }[]).map(({ i }) => i) };
+}
+
+/** Expects that a query over computed fields finds what it finds where they are stored. */
+async function expectAlike(body: object, message = ''): Promise<number> {
+  const asked = { limit: 20, ...body, fields: ['i'] };
+  const [own, twin] = [await computed(asked), await ann.post(`/v2/datasets/${twinId}/data`, asked)];
+  expect([twin.status, message, asked, found(own)]).toEqual([200, message, asked, found(twin)]);
+  return twin.json['total'] as number;
+}
+
+describe('as if the fields were stored', () => {
+  test.each<[object, number]>([
+    [{ filters: [['depth__gt', 15]] }, 30],
+    [{ filters: [['i__lt', 200], ['ratio__gte', 0.5]], ordering: ['-ratio', 'i'] }, 10],
+    [{ filters: [{ or: [['label', 'tp533'], ['i', 7]] }] }, 1],
+    [{ filters: [{ not: [{ or: [['isBig', true], ['info.af__lt', 20]] }] }], facets: { tags: {}, depth: { facet_type: 'histogram', interval: 5 } } }, 50],
+    [{ filters: [['ratio', null]], facets: ['label'] }, 10],
+    [{ filters: ['day__range', ['2012-01-01', '2014-01-01']], ordering: 'day' }, 50],
+    [{ filters: { and: [['symbol', 'kras'], { and: [['vaf__lt', 30], ['double__gt', 100]] }] } }, 5],
+    [{ filters: [['parts.rest', 3], ['parts.csq', 'stop']], facets: ['parts.rest'] }, 10],
+    [{ query: 'label:brca1*', ordering: ['-i'] }, 50],
+    [{ query: 'words:"stop gained"' }, 100],
+    [{ query: 'words:stop AND i:[0 TO 300]' }, 60],
+    [{ query: 'note:stop', filters: [['isBig', false]], ordering: ['double'] }, 60],
+    [{ filters: [['words__contains', 'splice']], limit: 0, facets: { isBig: { facets: { label: { limit: 2 } } } } }, 50],
+    [{ ordering: ['-label', '-depth'], offset: 40 }, 500],
+    [{ facets: ['symbol', 'note'], filters: [['note', 'missense']] }, 50],
+    [{ filters: [['_id', 'none'], ['depth', 1]] }, 0],
+  ])('%j', async (body, least) => {
+    expect(await expectAlike(body)).toBeGreaterThanOrEqual(least);
+  }); // prettier-ignore
+
+  test('a stored query ranks the records that a computed field leaves', async () => {
+    const body = { query: 'note:stop OR note:gained', filters: [['label__prefix', 'tp']] };
+    const plain = found(await query({ query: body.query, limit: 1000, fields: ['i'] }));
+    const kept = (plain as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
+    expect(found(await computed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: kept, total: kept.length }); // prettier-ignore
+    expect(kept.length).toBeGreaterThan(10);
+  });
+
+  test(`random queries (STRANDLAKE_SEED=${seed})`, async () => {
+    const next = random(seed);
+    for (let i = 0; i < casesByTier(15, 500); i++)
+      await expectAlike(randomQuery(next), `STRANDLAKE_SEED=${seed}, case ${i}`);
+  });
+});
+
+function pick<T>(next: Random, list: readonly T[]): T {
+  return list[Math.floor(next() * list.length)]!;
+}
+
+const numbers = ['depth', 'ratio', 'double', 'i', 'vaf', 'info.af', 'parts.rest'];
+const texts = ['label', 'symbol', 'gene', 'tags', 'note'];
+
+function randomFilter(next: Random, depth: number): unknown {
+  const kind = Math.floor(next() * (depth > 2 ? 5 : 8));
+  const number = (): number => Math.floor(next() * 40) / 2;
+  const text = (): string => pick(next, ['brca1', 'tp533', 'kras0', 'egfr', 'x1', 'TP53', 'missense', 'none2']); // prettier-ignore
+  if (kind === 0) return [`${pick(next, numbers)}__${pick(next, ['gt', 'lt', 'gte', 'lte'])}`, number()]; // prettier-ignore
+  if (kind === 1) return [`${pick(next, numbers)}__range`, [number(), number() + 20]];
+  if (kind === 2) return [`${pick(next, texts)}${pick(next, ['', '__contains', '__prefix', '__iexact'])}`, text()]; // prettier-ignore
+  if (kind === 3) return [pick(next, [...numbers, ...texts]), null];
+  if (kind === 4) return [`${pick(next, texts)}__in`, [text(), text(), text()]];
+  const items = Array.from({ length: 1 + Math.floor(next() * 3) }, () => randomFilter(next, depth + 1)); // prettier-ignore
+  return { [pick(next, ['and', 'or', 'not'])]: items };
+}
+
+function randomQuery(next: Random): object {
+  const some = <T>(most: number, make: () => T): T[] =>
+    Array.from({ length: Math.floor(next() * (most + 1)) }, make);
+  const ordering = some(2, () => pick(next, ['', '-']) + pick(next, ['depth', 'ratio', 'label', 'isBig', 'day', 'i', 'note', 'double'])); // prettier-ignore
+  const facets = some(2, () => pick(next, ['label', 'tags', 'depth', 'ratio', 'isBig', 'day', 'note', 'gene', 'symbol'])); // prettier-ignore
+  return {
+    filters: some(3, () => randomFilter(next, 0)),
+    ordering,
+    facets: [...new Set(facets)],
+    offset: Math.floor(next() * 30),
+    limit: Math.floor(next() * 40),
+  };
+}
+
+describe('pages', () => {
+  const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
+
+  test('have the computed fields and the stored ones that are asked for', async () => {
+    const { json } = await query({
+      filters: [['x', 3]],
+      ordering: ['-x', '-i'],
+      limit: 1,
+      fields: ['gene', 'note'],
+      target_fields: [x],
+    });
+    const { gene, note } = records[593]!;
+    expect(json['results']).toEqual([{ gene, note, x: 3 }]);
+  });
+
+  test('by cursor are the same as one page', async () => {
+    const body = { filters: [['x__lt', 4]], ordering: ['x'], fields: ['i'], target_fields: [x] };
+    const whole = await query({ ...body, limit: 1000 });
+    const all: unknown[] = [];
+    for (let cursor: unknown = true; cursor !== null;) {
+      const { json } = await query({ ...body, cursor, limit: 70 });
+      all.push(...(json['results'] as readonly unknown[]));
+      cursor = json['cursor'];
+    }
+    expect(all).toEqual(whole.json['results']);
+    expect(all).toHaveLength(whole.json['total'] as number);
+  });
+
+  test('of JSON lines, in a batch, and after records are made of each', async () => {
+    const body = { filters: [['x', 3]], limit: 2, fields: ['i'], target_fields: [x] };
+    const lines = await ann.call('POST', `/v2/datasets/${sourceId}/data`, JSON.stringify(body), {
+      accept: 'application/x-ndjson',
+    });
+    expect(lines.text).toBe('{"i":3,"x":3}\n{"i":13,"x":3}\n');
+    const batch = await ann.post('/v2/batch_query', [{ ...body, dataset: sourceId }]);
+    expect(batch.json).toMatchObject([{ status_code: 200, results: [{ i: 3, x: 3 }, { i: 13, x: 3 }] }]); // prettier-ignore
+    const exploded = await query({
+      ...body,
+      target_fields: [x, { name: 'ad', expression: 'record.ad', is_list: true }],
+      annotator_params: { post_annotation_expression: "explode(record, fields=['ad'])" },
+    });
+    expect((exploded.json['results'] as readonly { i: number }[]).map(({ i }) => i)).toEqual([3, 3, 13, 13]); // prettier-ignore
+  });
+
+  test('of an earlier version', async () => {
+    const body = {
+      filters: [
+        ['x', 0],
+        ['i__range', [30, 70]],
+      ],
+      fields: ['i'],
+      target_fields: [x],
+    };
+    const { json } = await ann.get(`/v2/datasets/${sourceId}/commits`);
+    const first = (json['data'] as readonly { id: number }[]).at(-1)!.id;
+    expect(found(await query(body))).toMatchObject({ rows: [30, 70] });
+    expect(found(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
+  });
+});
+
+describe('costs', () => {
+  const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
+  const costsOf = async (body: object): Promise<Record<string, unknown>> => {
+    const { json } = await query({ limit: 1, explain: true, ...body });
+    return (json['explain'] as { computed: Record<string, unknown> }).computed;
+  };
+
+  test('are explained: only the records that other filters leave are computed, once', async () => {
+    const body = {
+      filters: [
+        ['i__lt', 30],
+        ['x', 3],
+      ],
+      target_fields: [x],
+    };
+    const first = await costsOf(body);
+    expect(first).toMatchObject({
+      fields: ['x'],
+      records: 30,
+      is_cached: false,
+      explain: { records: 30, nodes: [{ condition: expect.stringContaining('x'), matches: 3 }] },
+    });
+    expect(await costsOf({ ...body, offset: 1 })).toMatchObject({ records: 30, is_cached: true });
+    const { json } = await query({ ...body, explain: true });
+    expect(json['explain']).toMatchObject({
+      records: 579,
+      nodes: [{ path: 'filters[0]', matches: 30 }],
+    });
+    // Positions are those of the request.
+    expect(json['explain']).toMatchObject({
+      computed: { explain: { nodes: [{ path: 'filters[1]' }] } },
+    });
+  });
+
+  test('are those of the fields that the query names, and of what these read', async () => {
+    const target_fields = [
+      { name: 'a', expression: 'record.i + 1', data_type: 'long' },
+      { name: 'b', expression: 'record.a * 2', data_type: 'long', is_transient: true },
+      { name: 'c', expression: 'dataset_query("nothing")' },
+    ];
+    expect(await costsOf({ filters: [['b__lt', 9]], target_fields })).toMatchObject({ fields: ['a', 'b'] }); // prettier-ignore
+  });
+
+  test('of expressions that depend on the user are paid by each request', async () => {
+    const mine = { name: 'mine', expression: "user()['name']", data_type: 'string' };
+    const body = { filters: [['mine', 'ann']], target_fields: [mine] };
+    expect(await costsOf(body)).toMatchObject({ is_cached: false });
+    const folders = readdirSync(server.data.fileTables).length;
+    expect(await costsOf(body)).toMatchObject({ is_cached: false });
+    expect(readdirSync(server.data.fileTables)).toHaveLength(folders);
+    const bob = await server.user('bob');
+    await grant(server, vaultId, bob, 'read');
+    expect([(await query(body)).json['total'], (await query(body, bob)).json['total']]).toEqual([579, 0]); // prettier-ignore
+  });
+
+  test('end when the client leaves', async () => {
+    const expression = 'len([j for j in range(300000)])';
+    const leave = new AbortController();
+    const sent = fetch(`${server.url}/v2/datasets/${sourceId}/data`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ filters: [['x', 1]], target_fields: [{ name: 'x', expression }] }),
+      signal: leave.signal,
+    }).catch((error: unknown) => (error as Error).name);
+    const working = async (): Promise<number | undefined> => server.scheduler.status().working[0];
+    await until(async () => (await working()) !== undefined);
+    const task = (await working())!;
+    leave.abort();
+    expect(await sent).toBe('AbortError');
+    await until(async () => (await server.catalog.tasks.get(task))!.status === 'canceled');
+  });
+});
+
+describe('400', () => {
+  const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
+  test.each<[object, object]>([
+    [{ filters: [['x__gt', 'many']] }, { filters: [expect.stringContaining('many')] }],
+    [{ filters: [['x', 1], ['genee', 'TP53']] }, { filters: [expect.stringContaining('Did you mean "gene"')] }],
+    [{ filters: [['auto', 1], ['genee', 'TP53']], target_fields: [{ name: 'auto', expression: '1' }] }, { filters: [expect.stringContaining('at filters[1]')] }],
+    [{ ordering: ['x', 'noted'] }, { ordering: [expect.stringContaining('noted')] }],
+    [{ facets: { x: { facet_type: 'histogram', interval: 0 } } }, { facets: [expect.stringContaining('interval')] }],
+    [{ filters: [['x', 1]], limit: -1 }, { limit: [expect.stringContaining('-1')] }],
+    [{ filters: [['x', 1]], annotator_params: { pre_annotation_expression: 'record' } }, { filters: [expect.stringContaining('pre_annotation_expression')] }],
+  ])('%j', async (body, wanted) => {
+    const { status, json } = await query({ target_fields: [x], ...body });
+    expect([status, json]).toEqual([400, wanted]);
+  }); // prettier-ignore
+});
+
+test('tables end with their dataset', async () => {
+  const id = await newDataset();
+  const made = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: [{ a: 1 }] });
+  await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const body = { filters: [['x', 2]], target_fields: [{ name: 'x', expression: 'record.a + 1' }] };
+  expect((await ann.post(`/v2/datasets/${id}/data`, body)).json['total']).toBe(1);
+  const own = (): readonly string[] =>
+    readdirSync(server.data.fileTables).filter((name) => name.startsWith(`${id}-`));
+  expect(own()).toHaveLength(1);
+  expect((await ann.delete(`/v2/datasets/${id}`)).status).toBeLessThan(300);
+  expect(own()).toEqual([]);
+});
