@@ -1,26 +1,26 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import type { HostAnswer, HostCall } from './protocol.js';
+import type { BatchAnswers, HostAnswer, HostCall, HostReply, HostRequest } from './protocol.js';
 
-/** A call of a function of the host by an expression of a job; the worker process sends it to the API process. */
+/** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
-  /** Number of the call within the attempt. */
+  /** Number of the question within the attempt. */
   readonly call: number;
-  readonly request: HostCall;
+  readonly request: HostRequest;
 }
 
-/** The answer to a call. */
+/** The answer to a `JobCall`. */
 export interface JobAnswer {
   readonly call: number;
-  readonly outcome: Outcome<HostAnswer>;
+  readonly outcome: Outcome<HostReply>;
 }
 
-/** Answers the functions of the host with the rights of a user; the signal aborts when nobody waits any more. */
+/** Answers what expressions ask with the rights of a user; the signal aborts when nobody waits any more. */
 export type AnswerCall = (
   userId: number,
-  call: HostCall,
+  request: HostRequest,
   signal: AbortSignal,
-) => Promise<HostAnswer>;
+) => Promise<HostReply>;
 
 /** The JSON texts of answers that one attempt at a job keeps. */
 const maxKeptLength = 64_000_000;
@@ -31,8 +31,9 @@ const maxKeptLength = 64_000_000;
  */
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
-  readonly #waiting = new Map<number, PromiseWithResolvers<HostAnswer>>();
-  readonly #known = new Map<string, Promise<HostAnswer>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
+  /** Answers, or calls that are not answered yet: null if that was in a batch and they have to be made alone. */
+  readonly #known = new Map<string, HostAnswer | Promise<HostAnswer | null>>();
   #keptLength = 0;
   #calls = 0;
 
@@ -40,25 +41,9 @@ export class JobCalls {
     this.#send = send;
   }
 
-  /** Calls a function of the host. Rejects with an `AppError` for users. */
-  call(request: HostCall): Promise<HostAnswer> {
-    const key = `${request.name}${request.args}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const call = this.#calls++;
-    const waiting = Promise.withResolvers<HostAnswer>();
-    this.#waiting.set(call, waiting);
-    this.#known.set(key, waiting.promise);
-    const settled = (length: number): void => {
-      this.#keptLength += key.length + length;
-      if (this.#keptLength > maxKeptLength) this.#known.delete(key);
-    };
-    waiting.promise.then(
-      ({ json }) => settled(json.length),
-      () => settled(100),
-    );
-    this.#send({ call, request });
-    return waiting.promise;
+  /** Asks the host. Rejects with an `AppError` for users. */
+  ask(request: HostRequest): Promise<HostReply> {
+    return 'batch' in request ? this.#batch(request.batch) : this.#call(request);
   }
 
   /** To be called with an answer of the API process. */
@@ -68,9 +53,76 @@ export class JobCalls {
     if (outcome.ok) waiting?.resolve(outcome.value);
     else waiting?.reject(fromErrorValue(outcome.error));
   }
+
+  async #call(request: HostCall): Promise<HostAnswer> {
+    const key = callKey(request);
+    const before = this.#known.get(key);
+    const known = await before;
+    if (known) return known;
+    // Meanwhile, another thread may have begun the same call.
+    if (this.#known.get(key) !== before) return this.#call(request);
+    const answer = this.#ask(request) as Promise<HostAnswer>;
+    this.#known.set(key, answer);
+    answer.then(
+      (one) => this.#keep(key, one),
+      () => this.#count(key, 100),
+    );
+    return answer;
+  }
+
+  /** The answers that are known, that other threads wait for, and that the API process gives. */
+  async #batch(batch: readonly HostCall[]): Promise<BatchAnswers> {
+    const found = batch.map((call) => this.#known.get(callKey(call)));
+    const open = batch.filter((_, i) => found[i] === undefined);
+    const known = found.filter((one) => one !== undefined);
+    const answers = open.length > 0 ? await this.#newBatch(open) : [];
+    const earlier = await Promise.all(known.map((one) => Promise.resolve(one).catch(() => null)));
+    let [next, nextEarlier] = [0, 0];
+    return found.map((one) => (one ? earlier[nextEarlier++]! : (answers[next++] ?? null)));
+  }
+
+  async #newBatch(batch: readonly HostCall[]): Promise<BatchAnswers> {
+    // If the batch fails, its calls are made alone; they tell why.
+    const asked = (this.#ask({ batch }) as Promise<BatchAnswers>).catch((): BatchAnswers => []);
+    const pending = batch.map((call, i): [string, Promise<HostAnswer | null>] => [
+      callKey(call),
+      asked.then((answers) => answers[i] ?? null),
+    ]);
+    for (const [key, answer] of pending) this.#known.set(key, answer);
+    const answers = await asked;
+    for (const [i, [key, answer]] of pending.entries()) {
+      if (this.#known.get(key) !== answer) continue;
+      if (answers[i]) this.#keep(key, answers[i]);
+      else this.#known.delete(key);
+    }
+    return answers;
+  }
+
+  #ask(request: HostRequest): Promise<HostReply> {
+    const call = this.#calls++;
+    const waiting = Promise.withResolvers<HostReply>();
+    this.#waiting.set(call, waiting);
+    this.#send({ call, request });
+    return waiting.promise;
+  }
+
+  #keep(key: string, answer: HostAnswer): void {
+    this.#known.set(key, answer);
+    this.#count(key, answer.json.length);
+  }
+
+  #count(key: string, length: number): void {
+    this.#keptLength += key.length + length;
+    if (this.#keptLength > maxKeptLength) this.#known.delete(key);
+  }
 }
 
-/** Answers a call in the API process. Errors that are not for users become `internal`. */
+/** Equal for calls of the same function with the same arguments. */
+function callKey({ name, args }: HostCall): string {
+  return name + args;
+}
+
+/** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */
 export async function answerJobCall(
   answer: AnswerCall,
   userId: number,

@@ -65,16 +65,17 @@ export class Annotation {
   /** The fields of the input that the annotation reads, or `all` if it may read any. */
   get fieldsRead(): ReadonlySet<string> | 'all' {
     const names = new Set<string>(this.#request.fields.map(({ name }) => name));
-    for (const one of [
-      this.#pre,
-      this.#post,
-      ...this.#fields.map(({ expression }) => expression),
-    ]) {
-      if (one === undefined) continue;
+    for (const one of this.expressions) {
       if (one.fieldsRead === 'all') return 'all';
       for (const name of one.fieldsRead) names.add(name);
     }
     return names;
+  }
+
+  /** All its expressions. */
+  get expressions(): readonly Expression[] {
+    const all = [this.#pre, ...this.#fields.map(({ expression }) => expression), this.#post];
+    return all.filter((one) => one !== undefined);
   }
 
   /** Annotates one record. An error concerns one field and is no error of the call. */

@@ -73,6 +73,22 @@ export async function streamQuery(
   return answerOf(query, found, results, started);
 }
 
+/**
+ * Runs a query; gives the number of records that it finds, and the JSON texts of those of the page, in pieces that are made as they are
+ * taken.
+ */
+export async function streamTexts(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  options: QueryOptions = {},
+): Promise<{ readonly total: number; readonly pieces: AsyncIterable<readonly string[]> }> {
+  const query = { engine, snapshot, fields, request, options };
+  const found = await executed(query, new Steps(), texts);
+  return { total: found.total, pieces: piecesOf(query, found, texts) };
+}
+
 function answerOf<R>(
   { request }: QueryArguments,
   { total, rows, facets, position }: Executed,
@@ -165,6 +181,7 @@ async function* piecesOf<F extends PageFormat>(
   format: F,
 ): AsyncGenerator<PageRecords<F>> {
   const { engine, snapshot, fields, request } = query;
+  if (rows.length === 0 && format.kind === 'texts') return;
   if (records !== undefined) return yield records as PageRecords<F>;
   const projection = project(snapshot.columns, fields, request);
   yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
@@ -190,7 +207,6 @@ async function begunPieces<F extends PageFormat>(
 
 async function textsOf(query: QueryArguments, found: Executed): Promise<readonly string[]> {
   const all: string[] = [];
-  if (found.rows.length === 0) return all;
   for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
   return all;
 }

@@ -22,6 +22,7 @@ import { RecordContext } from '../../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { ValueAppender } from './append-value.js';
 import { compiledExpressions, expressionData, type FieldExpressions } from './field-expressions.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
@@ -101,13 +102,16 @@ class Computation {
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
   readonly #errors = new Map<number, Map<string, string>>();
-  /** The time of the chunk is over. */
+  /** When the time of the chunk is over. */
+  #end = 0;
   #isLate = false;
+  #host: ExpressionHost;
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
 
   constructor(input: ComputationInput) {
     this.#input = input;
+    this.#host = input.host;
     const { expressions, inputs, isLenient } = input;
     const whole = new Map(inputs.map((column) => [column.name, column]));
     const declared = new Set([...expressions.declared, ...whole.keys()]);
@@ -197,19 +201,58 @@ class Computation {
   #evaluate(steps: readonly ComputationStep[]): void {
     const { rows } = this.#input.batch;
     const { timeoutMs = chunkTimeoutMs } = this.#input;
-    const end = performance.now() + timeoutMs;
+    this.#end = performance.now() + timeoutMs;
     const readsAll = steps.some(({ reads }) => reads === null);
+    const ahead = stepsAhead(steps);
+    const passes = passesAhead(ahead.flatMap(({ compiled }) => compiled.expression ?? []));
     for (let row = 0; row < rows; row++) {
-      this.#slots.go(row);
+      if (passes > 0 && row % recordsAhead === 0)
+        this.#evaluateAhead(ahead, passes, row, Math.min(rows, row + recordsAhead), readsAll);
+      const record = this.#go(row, readsAll);
       this.#context.line = this.#input.lineOf(row);
       this.#context.record++;
-      this.#isLate ||= performance.now() > end;
-      const record = readsAll ? this.#slots.record() : undefined;
-      for (const step of steps) {
-        const result = this.#result(step, record, row);
-        this.#slots.set(step.slot, result);
-        if (record !== undefined) setItem(record, step.name, result);
+      for (const step of steps) this.#set(step, record, this.#result(step, record, row));
+    }
+  }
+
+  /** Goes to a record; returns it if an expression reads more of it than fields. */
+  #go(row: number, readsAll: boolean): PyDict | undefined {
+    this.#slots.go(row);
+    this.#isLate ||= performance.now() > this.#end;
+    return readsAll ? this.#slots.record() : undefined;
+  }
+
+  #set({ slot, name }: ComputationStep, record: PyDict | undefined, result: PyValue): void {
+    this.#slots.set(slot, result);
+    if (record !== undefined) setItem(record, name, result);
+  }
+
+  /** Evaluates steps for some records, so that the calls of dataset functions are answered together. */
+  #evaluateAhead(
+    steps: readonly ComputationStep[],
+    passes: number,
+    from: number,
+    to: number,
+    readsAll: boolean,
+  ): void {
+    const { host } = this.#input;
+    callAhead(host, passes, (ahead) => {
+      this.#host = ahead;
+      for (let row = from; row < to && !this.#isLate; row++) {
+        const record = this.#go(row, readsAll);
+        for (const step of steps) this.#set(step, record, this.#resultAhead(step, record));
       }
+    });
+    this.#host = host;
+    this.#slots.leave();
+  }
+
+  #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue {
+    try {
+      return this.#cast(step, this.#value(step, record));
+    } catch (error) {
+      if (asExpressionError(error) instanceof ExpressionError) return null;
+      throw error;
     }
   }
 
@@ -228,12 +271,9 @@ class Computation {
   }
 
   #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
-    const { compiled, name, memo, isRead } = step;
+    const { name, memo, isRead } = step;
     try {
-      const value = this.#value(step, record);
-      const runtime = compiled.expression?.runtime ?? castRuntime;
-      const { dataType, isList } = compiled.field;
-      const result = castResult(runtime, value, dataType, isList);
+      const result = this.#cast(step, this.#value(step, record));
       // An expression that reads a list or an object may change it.
       if (!isRead || typeof result !== 'object') memo?.keep(result);
       return result;
@@ -243,6 +283,12 @@ class Computation {
       this.#note(row, name, known.message);
       return null;
     }
+  }
+
+  #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
+    const runtime = compiled.expression?.runtime ?? castRuntime;
+    const { dataType, isList } = compiled.field;
+    return castResult(runtime, value, dataType, isList);
   }
 
   #value(
@@ -258,9 +304,9 @@ class Computation {
     }
     const slots = this.#slots;
     this.#variables[0] = slots.value(slot) ?? null;
-    if (reads === null) return expression.evaluate(record, this.#variables, this.#input.host);
+    if (reads === null) return expression.evaluate(record, this.#variables, this.#host);
     for (let i = 0; i < reads.length; i++) given[i] = slots.memberValue(reads[i]!);
-    return expression.evaluatePaths(given, slots.lookUp, this.#variables, this.#input.host);
+    return expression.evaluatePaths(given, slots.lookUp, this.#variables, this.#host);
   }
 
   #note(row: number, name: string, message: string): void {
@@ -285,6 +331,19 @@ class Computation {
       this.#appender.append(column, value);
     }
   }
+}
+
+/** The steps that call functions of datasets, and those whose results they read. */
+function stepsAhead(steps: readonly ComputationStep[]): readonly ComputationStep[] {
+  const found: ComputationStep[] = [];
+  for (const step of steps.toReversed()) {
+    const { expression } = step.compiled;
+    const isRead = found.some(
+      ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
+    );
+    if (isRead || (expression?.datasetCalls ?? 0) > 0) found.unshift(step);
+  }
+  return found;
 }
 
 /** The rules of the report: an error of an expression never fails an import. */
