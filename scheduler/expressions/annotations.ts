@@ -47,11 +47,11 @@ export function* annotatedRecords<T>(
   read: (input: T) => PyDict,
   host: ExpressionHost,
 ): Generator<AnnotatedRecord> {
-  const passes = passesAhead(annotation.expressions);
+  const passes = passesAhead(annotation.expressionsAhead);
   for (let from = 0; from < inputs.length; from += recordsAhead) {
     const some = inputs.slice(from, from + recordsAhead);
     callAhead(host, passes, (ahead) => {
-      for (const input of some) annotation.annotate(read(input), ahead);
+      for (const input of some) annotation.callAhead(read(input), ahead.host);
     });
     for (const input of some) yield annotation.annotate(read(input), host);
   }

@@ -1,5 +1,5 @@
 import type { Expression } from '../../engine/expression/expression.js';
-import type { ExpressionHost } from '../../engine/expression/values/values.js';
+import type { CallsAhead, ExpressionHost } from '../../engine/expression/values/values.js';
 
 /** The most records that are evaluated ahead at once. */
 export const recordsAhead = 16_384;
@@ -18,15 +18,15 @@ export function passesAhead(expressions: readonly Expression[]): number {
 
 /**
  * Has the calls of dataset functions answered together that an evaluation of some records makes. `evaluate` does so with a host that notes
- * them; it must keep no result and no error.
+ * them; it must keep no result of an evaluation that missed an answer.
  */
 export function callAhead(
   { ahead }: ExpressionHost,
   passes: number,
-  evaluate: (host: ExpressionHost) => void,
+  evaluate: (ahead: CallsAhead) => void,
 ): void {
   for (let pass = 0; ahead !== undefined && pass < passes; pass++) {
-    evaluate(ahead.host);
+    evaluate(ahead);
     if (!ahead.answer()) return;
   }
 }

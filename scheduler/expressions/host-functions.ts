@@ -2,10 +2,10 @@ import { callBlocking, type CallEnd } from '../../engine/core/blocking-calls.js'
 import { AppError } from '../../engine/core/errors.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
-import { plainValue } from '../../engine/expression/annotate/plain.js';
+import { copyValue, plainValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { declarations } from '../../engine/expression/library/declarations.js';
-import { PyList } from '../../engine/expression/values/values.js';
+import { PyList, PyTuple } from '../../engine/expression/values/values.js';
 import type {
   ExpressionHost,
   HostFunction,
@@ -18,8 +18,11 @@ import { templateFunction } from './template-function.js';
 
 /** The longest JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
-/** The most characters of the answers that a thread keeps for a request or a part of a job. */
-const maxCachedLength = 32_000_000;
+/** What the answers take that a thread keeps for a request or a part of a job, estimated. */
+const maxCachedBytes = 64_000_000;
+/** The longest answer of which the value is kept, and the longest text that `plainText` makes, in characters. */
+const longestValue = 1000;
+const longestPlainText = 100_000;
 /** What a character of an answer becomes as values, estimated. */
 const bytesPerCharacter = 4;
 
@@ -40,21 +43,23 @@ export function expressionHost(
   };
   const answers = new Answers(ask);
   const origin = { user: () => user, now };
-  const annotate = templateFunction((call) => answers.of(call));
+  const annotate = templateFunction(({ name, args }) => answers.of(name, args));
   const functions = (answer: DatasetFunction) =>
     new Map([...datasetNames.map((name) => [name, answer(name)] as const), ['annotate', annotate]]);
   return {
     ...origin,
     functions: functions((name) => (runtime, args) =>
-      valueOf(runtime, answers.of({ name, args: argumentsText(runtime, args) })),
+      answers.valueOf(runtime, name, argumentsText(runtime, args)),
     ),
     ahead: {
       host: {
         ...origin,
-        functions: functions((name) => (runtime, args) => {
-          const known = answers.knownOf({ name, args: argumentsText(runtime, args) });
-          return known === undefined ? emptyOf(name) : valueOf(runtime, known);
-        }),
+        functions: functions((name) => (runtime, args) =>
+          answers.knownValueOf(runtime, name, argumentsText(runtime, args)) ?? emptyOf(name),
+        ),
+      },
+      get missed() {
+        return answers.missed;
       },
       answer: () => answers.ahead(),
     },
@@ -73,41 +78,51 @@ function emptyOf(name: string): PyValue {
   return name === 'dataset_query' || name === 'dataset_field_values' ? new PyList([]) : null;
 }
 
+/** An answer that is kept; the value of a short one is made once and copied. */
+interface KnownAnswer {
+  readonly outcome: HostAnswer | AppError;
+  value?: PyValue;
+}
+
 /**
  * The answers to calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request or a
  * part of a job, until there are too many: then those that were not asked for lately are forgotten.
  */
 class Answers {
   readonly #ask: <T>(request: HostRequest) => T;
-  #latest = new Map<string, HostAnswer | AppError>();
-  #earlier = new Map<string, HostAnswer | AppError>();
-  /** The characters of the latest ones. */
-  #length = 0;
+  #latest = new Map<string, KnownAnswer>();
+  #earlier = new Map<string, KnownAnswer>();
+  /** An estimate of what the latest ones take, in bytes. */
+  #bytes = 0;
   /** Calls that are not answered, by their keys. */
   readonly #noted = new Map<string, HostCall>();
   #notedLength = 0;
+  /** How often an answer was not known. */
+  missed = 0;
 
   constructor(ask: <T>(request: HostRequest) => T) {
     this.#ask = ask;
   }
 
   /** The answer to a call. Throws an `AppError`. */
-  of(call: HostCall): HostAnswer {
-    const key = call.name + call.args;
-    const found = this.#find(key) ?? this.#asked(key, call);
-    if (found instanceof AppError) throw found;
-    return found;
+  of(name: string, args: string): HostAnswer {
+    return answerOf(this.#known(name, args));
   }
 
-  /** The answer to a call if it is known; a call that is not is noted. Throws an `AppError`. */
-  knownOf(call: HostCall): HostAnswer | undefined {
-    const key = call.name + call.args;
-    const found = this.#find(key);
-    if (found instanceof AppError) throw found;
-    if (found !== undefined) return found;
+  /** The value that a call returns. Throws an `AppError`. */
+  valueOf(runtime: Runtime, name: string, args: string): PyValue {
+    return valueOf(runtime, this.#known(name, args));
+  }
+
+  /** The same if the answer is known; a call of which it is not is noted. */
+  knownValueOf(runtime: Runtime, name: string, args: string): PyValue | undefined {
+    const key = name + args;
+    const known = this.#find(key);
+    if (known !== undefined) return valueOf(runtime, known);
+    this.missed++;
     if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
-    if (!isForBatch(call.name) || this.#noted.has(key)) return undefined;
-    this.#noted.set(key, call);
+    if (!forBatch.has(name) || this.#noted.has(key)) return undefined;
+    this.#noted.set(key, { name, args });
     this.#notedLength += key.length;
     return undefined;
   }
@@ -117,14 +132,21 @@ class Answers {
     const noted = [...this.#noted];
     this.#noted.clear();
     this.#notedLength = 0;
-    if (noted.length > fewCalls) {
-      const answers = this.#ask<BatchAnswers>({ batch: noted.map(([, call]) => call) });
-      for (const [i, [key]] of noted.entries()) if (answers[i]) this.#keep(key, answers[i]);
-    } else for (const [key, call] of noted) this.#asked(key, call);
+    if (noted.length <= fewCalls) for (const [key, call] of noted) this.#asked(key, call);
+    else {
+      const answers = this.#batch(noted.map(([, call]) => call));
+      for (const [i, [key]] of noted.entries())
+        if (answers[i]) this.#keep(key, { outcome: answers[i] });
+    }
     return noted.length > 0;
   }
 
-  #find(key: string): HostAnswer | AppError | undefined {
+  #known(name: string, args: string): KnownAnswer {
+    const key = name + args;
+    return this.#find(key) ?? this.#asked(key, { name, args });
+  }
+
+  #find(key: string): KnownAnswer | undefined {
     const latest = this.#latest.get(key);
     if (latest !== undefined) return latest;
     const earlier = this.#earlier.get(key);
@@ -132,45 +154,81 @@ class Answers {
     return earlier;
   }
 
-  #asked(key: string, call: HostCall): HostAnswer | AppError {
-    const answer = this.#answerTo(call);
-    this.#keep(key, answer);
-    return answer;
+  #asked(key: string, call: HostCall): KnownAnswer {
+    return this.#keep(key, { outcome: outcomeOf(() => this.#ask<HostAnswer>(call)) });
   }
 
-  #answerTo(call: HostCall): HostAnswer | AppError {
-    try {
-      return this.#ask<HostAnswer>(call);
-    } catch (error) {
-      if (error instanceof AppError) return error;
-      throw error;
-    }
+  /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
+  #batch(batch: readonly HostCall[]): BatchAnswers {
+    const answers = outcomeOf(() => this.#ask<BatchAnswers>({ batch }));
+    return answers instanceof AppError ? [] : answers;
   }
 
-  #keep(key: string, answer: HostAnswer | AppError): void {
-    this.#length += key.length + (answer instanceof AppError ? 100 : answer.json.length);
-    if (this.#length > maxCachedLength / 2) {
+  #keep(key: string, known: KnownAnswer): KnownAnswer {
+    const { outcome } = known;
+    this.#bytes += key.length + (outcome instanceof AppError ? 100 : 2 * outcome.json.length) + 200;
+    if (this.#bytes > maxCachedBytes / 2) {
       this.#earlier = this.#latest;
       this.#latest = new Map();
-      this.#length = 0;
+      this.#bytes = 0;
     }
-    this.#latest.set(key, answer);
+    this.#latest.set(key, known);
+    return known;
   }
+}
+
+/** The result of work, or its error if that is one for users. */
+function outcomeOf<T>(work: () => T): T | AppError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function answerOf({ outcome }: KnownAnswer): HostAnswer {
+  if (outcome instanceof AppError) throw outcome;
+  return outcome;
+}
+
+function valueOf(runtime: Runtime, known: KnownAnswer): PyValue {
+  const { json, floats } = answerOf(known);
+  runtime.budget.workspace(bytesPerCharacter * json.length);
+  runtime.budget.charge(json.length >>> 6);
+  const value =
+    known.value ?? floats.reduce((one, path) => withFloats(one, path), valueOfJson(json));
+  if (json.length > longestValue) return value;
+  known.value = value;
+  return copyValue(value);
 }
 
 const forBatch: ReadonlySet<string> = new Set(batchFunctions);
 
-function isForBatch(name: string): boolean {
-  return forBatch.has(name);
+function argumentsText(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
+  return plainText(runtime, args) ?? writtenText(runtime, args);
 }
 
-function argumentsText(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
+/** The JSON text of texts, numbers and lists of these; undefined for other values. It is much faster than the writer. */
+function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): string | undefined {
+  let text = '[';
+  for (const [i, item] of items.entries()) {
+    if (i > 0) text += ',';
+    if (item === null || item === undefined) text += 'null';
+    else if (typeof item === 'string') text += JSON.stringify(item);
+    else if (item instanceof PyList || item instanceof PyTuple) {
+      runtime.budget.elements(item.items.length);
+      const inner = plainText(runtime, item.items);
+      if (inner === undefined) return undefined;
+      text += inner;
+    } else if (typeof item === 'object') return undefined;
+    else text += String(item);
+    if (text.length > longestPlainText) return undefined;
+  }
+  return `${text}]`;
+}
+
+function writtenText(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
   const list = new PyList(args.map((one) => (one === undefined ? null : plainValue(runtime, one))));
   return jsonOfValue(list, maxArgumentBytes);
-}
-
-function valueOf(runtime: Runtime, { json, floats }: HostAnswer): PyValue {
-  runtime.budget.workspace(bytesPerCharacter * json.length);
-  runtime.budget.charge(json.length >>> 6);
-  return floats.reduce((value, path) => withFloats(value, path), valueOfJson(json));
 }

@@ -22,6 +22,13 @@ export type AnswerCall = (
   signal: AbortSignal,
 ) => Promise<HostReply>;
 
+/** A call that is not answered yet. */
+interface PendingCall {
+  /** The place of its answer among those of its batch. */
+  readonly at: number;
+  readonly answers: Promise<BatchAnswers>;
+}
+
 /** The JSON texts of answers that one attempt at a job keeps. */
 const maxKeptLength = 64_000_000;
 
@@ -32,8 +39,7 @@ const maxKeptLength = 64_000_000;
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  /** Answers, or calls that are not answered yet: null if that was in a batch and they have to be made alone. */
-  readonly #known = new Map<string, HostAnswer | Promise<HostAnswer | null>>();
+  readonly #known = new Map<string, HostAnswer | PendingCall>();
   #keptLength = 0;
   #calls = 0;
 
@@ -57,12 +63,14 @@ export class JobCalls {
   async #call(request: HostCall): Promise<HostAnswer> {
     const key = callKey(request);
     const before = this.#known.get(key);
-    const known = await before;
+    const known = before && (await answerOf(before));
     if (known) return known;
     // Meanwhile, another thread may have begun the same call.
     if (this.#known.get(key) !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
-    this.#known.set(key, answer);
+    const answers = answer.then((one) => [one]);
+    answers.catch(() => undefined); // whoever asked for the answer gets the error
+    this.#known.set(key, { at: 0, answers });
     answer.then(
       (one) => this.#keep(key, one),
       () => this.#count(key, 100),
@@ -72,30 +80,31 @@ export class JobCalls {
 
   /** The answers that are known, that other threads wait for, and that the API process gives. */
   async #batch(batch: readonly HostCall[]): Promise<BatchAnswers> {
-    const found = batch.map((call) => this.#known.get(callKey(call)));
+    const keys = batch.map(callKey);
+    const found = keys.map((key) => this.#known.get(key));
     const open = batch.filter((_, i) => found[i] === undefined);
-    const known = found.filter((one) => one !== undefined);
-    const answers = open.length > 0 ? await this.#newBatch(open) : [];
-    const earlier = await Promise.all(known.map((one) => Promise.resolve(one).catch(() => null)));
-    let [next, nextEarlier] = [0, 0];
-    return found.map((one) => (one ? earlier[nextEarlier++]! : (answers[next++] ?? null)));
-  }
-
-  async #newBatch(batch: readonly HostCall[]): Promise<BatchAnswers> {
-    // If the batch fails, its calls are made alone; they tell why.
-    const asked = (this.#ask({ batch }) as Promise<BatchAnswers>).catch((): BatchAnswers => []);
-    const pending = batch.map((call, i): [string, Promise<HostAnswer | null>] => [
-      callKey(call),
-      asked.then((answers) => answers[i] ?? null),
-    ]);
-    for (const [key, answer] of pending) this.#known.set(key, answer);
-    const answers = await asked;
-    for (const [i, [key, answer]] of pending.entries()) {
-      if (this.#known.get(key) !== answer) continue;
-      if (answers[i]) this.#keep(key, answers[i]);
-      else this.#known.delete(key);
+    if (open.length > 0) {
+      // If the batch fails, its calls are made alone; they tell why.
+      const asked = (this.#ask({ batch: open }) as Promise<BatchAnswers>).catch(() => []);
+      let at = 0;
+      for (const [i, key] of keys.entries())
+        if (found[i] === undefined) this.#known.set(key, (found[i] = { at: at++, answers: asked }));
+      const answers = await asked;
+      for (const [i, key] of keys.entries()) {
+        const pending = found[i]!;
+        if (this.#known.get(key) !== pending || !('at' in pending)) continue;
+        if (pending.answers !== asked) continue;
+        const answer = answers[pending.at];
+        if (answer) this.#keep(key, answer);
+        else this.#known.delete(key);
+      }
     }
-    return answers;
+    const all: (HostAnswer | null)[] = [];
+    for (const one of found) {
+      const known = one!;
+      all.push('at' in known ? await answerOf(known).catch(() => null) : known);
+    }
+    return all;
   }
 
   #ask(request: HostRequest): Promise<HostReply> {
@@ -115,6 +124,11 @@ export class JobCalls {
     this.#keptLength += key.length + length;
     if (this.#keptLength > maxKeptLength) this.#known.delete(key);
   }
+}
+
+/** The answer to a call; null if that was in a batch and the call has to be made alone. */
+async function answerOf(known: HostAnswer | PendingCall): Promise<HostAnswer | null> {
+  return 'at' in known ? ((await known.answers)[known.at] ?? null) : known;
 }
 
 /** Equal for calls of the same function with the same arguments. */

@@ -55,12 +55,19 @@ function similarCalls(batch: readonly HostCall[]): Iterable<SimilarCalls> {
     if (!Object.hasOwn(groupedFunctions, name)) continue;
     const known = groupedFunctions[name as BatchFunction];
     const args = parseJson(text) as readonly unknown[];
-    const key = name + stringifyJson(args.map((one, i) => (known.selects.includes(i) ? null : one)));
+    let key = name;
+    for (const [i, one] of args.entries()) if (!known.selects.includes(i)) key += `\n${commonText(one)}`;
     const own = similar.get(key) ?? { known, calls: [] };
     own.calls.push({ index, args });
     similar.set(key, own);
   } // prettier-ignore
   return similar.values();
+}
+
+/** A text of an argument that is the same for equal ones. */
+function commonText(argument: unknown): string {
+  if (typeof argument === 'string') return JSON.stringify(argument);
+  return typeof argument === 'object' ? stringifyJson(argument) : String(argument);
 }
 
 /** The calls that a query can answer together, with the query of the first of them. */

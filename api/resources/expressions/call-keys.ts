@@ -1,5 +1,5 @@
 import { stringifyJson } from '../../../engine/core/json.js';
-import { and, node, or, type OfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { and, fieldKey, node, or, type OfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { lowerCase } from '../../../engine/text/fold.js';
 
 /** A condition that a value of a field is one of some values. */
@@ -25,8 +25,16 @@ export function callSelection(predicate: Predicate): CallSelection {
     if (alternatives.every(isKey)) keys.push(alternatives);
     else others.push(item);
   }
-  const fields = keys.map((key) => key.map(({ field, ignoreCase }) => [field.path, ignoreCase]));
-  return { shape: stringifyJson([fields, others]), keys, others };
+  return { shape: shapeOf(keys, others), keys, others };
+}
+
+function shapeOf(keys: readonly Key[], others: readonly Predicate[]): string {
+  let shape = others.length === 0 ? '' : stringifyJson(others);
+  for (const key of keys) {
+    shape += '\n';
+    for (const { field, ignoreCase } of key) shape += `${fieldKey(field)}${ignoreCase}`;
+  }
+  return shape;
 }
 
 function conjuncts(predicate: Predicate): readonly Predicate[] {
@@ -79,7 +87,7 @@ export class KeyDispatcher {
   constructor(selections: readonly CallSelection[]) {
     this.#keys = selections[0]!.keys;
     const forms = this.#keys.map((_, i) => selections.map(({ keys }) => formsOf(keys[i]!)));
-    const sizes = forms.map((own) => new Set(own.flatMap((one) => [...one])).size);
+    const sizes = forms.map((own) => new Set(own.flat()).size);
     this.#first = sizes.indexOf(Math.max(...sizes));
     for (const [call, own] of forms[this.#first]!.entries())
       for (const form of own) {
@@ -88,8 +96,8 @@ export class KeyDispatcher {
         else calls.push(call);
       }
     this.#others = forms.flatMap((own, key) => {
-      const isSame = own.every((one) => one.size === sizes[key]);
-      return key === this.#first || isSame ? [] : [{ key, forms: own }];
+      const isSame = own.every((one) => one.length === sizes[key]);
+      return key === this.#first || isSame ? [] : [{ key, forms: own.map((one) => new Set(one)) }];
     });
   }
 
@@ -116,10 +124,11 @@ export class KeyDispatcher {
   }
 }
 
-function formsOf(key: Key): ReadonlySet<string> {
-  return new Set(
-    key.flatMap((equality, j) => equality.values.map((value) => formOf(equality, j, value))),
-  );
+/** The different forms of the values of a key. */
+function formsOf(key: Key): readonly string[] {
+  const [first] = key;
+  if (key.length === 1 && first!.values.length === 1) return [formOf(first!, 0, first!.values[0])];
+  return [...new Set(key.flatMap((one, j) => one.values.map((value) => formOf(one, j, value))))];
 }
 
 function formOf({ field, ignoreCase }: Equality, alternative: number, value: unknown): string {

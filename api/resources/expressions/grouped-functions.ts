@@ -98,30 +98,26 @@ async function recordsByCall(
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<Found<string[]>> {
-  const joined = joinedRequest(request, selections);
-  const texts = await opened.texts(joined, mostLength);
-  if (texts === 'tooMany') return tooMany(selections);
-  if (texts === 'tooLarge') return texts;
-  const calls = await callsOfRecords(opened, joined, selections);
-  if (!Array.isArray(calls)) return calls;
+  const found = await keyedRecords(opened, request, selections);
+  if (!Array.isArray(found)) return found;
   const records = selections.map((): string[] => []);
-  for (const [row, own] of calls.entries())
-    for (const call of own) records[call]!.push(texts[row]!);
+  for (const { text, calls } of found) for (const call of calls) records[call]!.push(text);
   return records;
 }
 
-/** For each record that the joined query of some selections finds, the numbers of those that select it. */
-async function callsOfRecords(
+/** The records that some selections find together, each with the numbers of those that select it. */
+async function keyedRecords(
   opened: OpenedDataset,
-  joined: QueryRequest,
+  request: QueryRequest,
   selections: readonly CallSelection[],
-): Promise<Found<readonly number[]>> {
-  const fields = keyPaths(selections[0]!);
-  const texts = await opened.texts({ ...joined, fields, excludeFields: [] }, mostLength);
-  if (texts === 'tooMany') return tooMany(selections);
-  if (texts === 'tooLarge') return texts;
+): Promise<Found<{ readonly text: string; readonly calls: readonly number[] }>> {
+  const joined = joinedRequest(request, selections);
+  const found = await opened.keyedTexts(joined, keyPaths(selections[0]!), mostLength);
+  if (found === 'tooMany') return tooMany(selections);
+  if (found === 'tooLarge') return found;
   const dispatcher = new KeyDispatcher(selections);
-  return texts.map((text) => dispatcher.selecting(parseJson(text)));
+  const { texts, keys } = found;
+  return texts.map((text, i) => ({ text, calls: dispatcher.selecting(parseJson(keys[i]!)) }));
 }
 
 function joinedRequest(request: QueryRequest, selections: readonly CallSelection[]): QueryRequest {
@@ -158,10 +154,10 @@ async function countsByRecord(
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<Found<number>> {
-  const calls = await callsOfRecords(opened, joinedRequest(request, selections), selections);
-  if (!Array.isArray(calls)) return calls;
+  const found = await keyedRecords(opened, { ...request, fields: [] }, selections);
+  if (!Array.isArray(found)) return found;
   const counts = selections.map(() => 0);
-  for (const own of calls) for (const call of own) counts[call]! += 1;
+  for (const { calls } of found) for (const call of calls) counts[call]! += 1;
   return counts;
 }
 

@@ -25,7 +25,8 @@ export type QueryKeys = Readonly<Record<string, unknown>>;
 type Replaced = Partial<QueryRequest> & { readonly limit: number };
 
 /** The records that a query finds, as JSON texts, or why there are none. */
-export type FoundTexts = readonly string[] | 'tooMany' | 'tooLarge';
+export type KeyedTexts =
+  { readonly texts: readonly string[]; readonly keys: readonly string[] } | 'tooMany' | 'tooLarge';
 
 /** Opens a dataset for its caller. Throws an `AppError`, the same if it is missing and if the caller may not read it. */
 export async function openDataset(scope: FunctionScope, idOrPath: unknown): Promise<OpenedDataset> {
@@ -101,25 +102,36 @@ export class OpenedDataset {
   }
 
   /**
-   * The JSON texts of the records that a query finds; `tooMany` if it finds more than its limit, and `tooLarge` if they have more characters
-   * than `maxLength`.
+   * The JSON texts of the records that a query finds, and those with the fields `keys` alone; `tooMany` if it finds more than its limit, and
+   * `tooLarge` if the texts have more characters than `maxLength`.
    */
-  async texts(request: QueryRequest, maxLength: number): Promise<FoundTexts> {
+  async keyedTexts(
+    request: QueryRequest,
+    keys: readonly (readonly string[])[],
+    maxLength: number,
+  ): Promise<KeyedTexts> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    const { queryEngine } = context;
-    return unlessDeleted(context, this.#dataset, async () => {
-      const found = await streamTexts(queryEngine, snapshot, fields, request, { signal });
-      if (found.total > request.limit) return 'tooMany';
+    let left = maxLength;
+    const collected = async (
+      pieces: AsyncIterable<readonly string[]>,
+    ): Promise<string[] | null> => {
       const texts: string[] = [];
-      let length = 0;
-      for await (const piece of found.pieces)
+      for await (const piece of pieces)
         for (const text of piece) {
-          length += text.length;
-          if (length > maxLength) return 'tooLarge';
+          left -= text.length;
+          if (left < 0) return null;
           texts.push(text);
         }
       return texts;
+    };
+    return unlessDeleted(context, this.#dataset, async () => {
+      const found = await streamTexts(context.queryEngine, snapshot, fields, request, { signal });
+      if (found.total > request.limit) return 'tooMany';
+      const keyTexts = await collected(found.texts({ fields: keys, excludeFields: [] }));
+      const isKeyed = request.fields?.length === 0;
+      const texts = keyTexts && (isKeyed ? keyTexts : await collected(found.texts()));
+      return texts === null ? 'tooLarge' : { texts, keys: keyTexts! };
     });
   }
 

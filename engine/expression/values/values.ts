@@ -262,6 +262,8 @@ export interface CallsAhead {
    * for which they return an empty value.
    */
   readonly host: ExpressionHost;
+  /** How often a function returned an empty value so far: an evaluation without that has its result. */
+  readonly missed: number;
   /** Has the noted calls answered, as far as they can be together; false if there were none. */
   answer(): boolean;
 }

@@ -28,6 +28,14 @@ import { Steps } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
+/** The records that a query has found. */
+export interface FoundRecords {
+  readonly total: number;
+  texts(
+    some?: Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>,
+  ): AsyncIterable<readonly string[]>;
+}
+
 /** The arguments of a query. */
 interface QueryArguments {
   readonly engine: QueryEngine;
@@ -74,8 +82,8 @@ export async function streamQuery(
 }
 
 /**
- * Runs a query; gives the number of records that it finds, and the JSON texts of those of the page, in pieces that are made as they are
- * taken.
+ * Runs a query; gives the number of records that it finds, and a function that makes the JSON texts of the records of the page with some of
+ * their fields, by default those of the request. They come in pieces that are made as they are taken.
  */
 export async function streamTexts(
   engine: QueryEngine,
@@ -83,10 +91,13 @@ export async function streamTexts(
   fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions = {},
-): Promise<{ readonly total: number; readonly pieces: AsyncIterable<readonly string[]> }> {
+): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), texts);
-  return { total: found.total, pieces: piecesOf(query, found, texts) };
+  const { records: _, ...found } = await executed(query, new Steps());
+  return {
+    total: found.total,
+    texts: (some = {}) => piecesOf({ ...query, request: { ...request, ...some } }, found, texts),
+  };
 }
 
 function answerOf<R>(

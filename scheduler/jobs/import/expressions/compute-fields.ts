@@ -70,6 +70,8 @@ export interface ComputedBatch {
  */
 export const chunkTimeoutMs = 300_000;
 
+/** What the results of records that are evaluated ahead may take, estimated. */
+const maxBytesAhead = 32_000_000;
 /** The longest message of an error that is stored, characters. */
 const maxMessage = 500;
 
@@ -89,6 +91,8 @@ interface ComputationStep {
   /** Another expression may read the result. */
   readonly isRead: boolean;
   readonly arguments: (PyValue | undefined)[];
+  /** Results of records that were evaluated ahead and did not miss an answer, by the number of the record. */
+  readonly known: Map<number, PyValue>;
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
 }
@@ -176,6 +180,7 @@ class Computation {
         memo: this.#memo(one, members, computed),
         isRead: readsAll || paths.some((path) => path[0] === name),
         arguments: [],
+        known: new Map(),
         column: isTransient ? null : columnOf(name),
       };
     });
@@ -236,22 +241,33 @@ class Computation {
     readsAll: boolean,
   ): void {
     const { host } = this.#input;
+    let bytes = 0;
+    for (const { known } of steps) known.clear();
     callAhead(host, passes, (ahead) => {
-      this.#host = ahead;
+      this.#host = ahead.host;
       for (let row = from; row < to && !this.#isLate; row++) {
+        if (steps.every(({ known }) => known.has(row))) continue;
         const record = this.#go(row, readsAll);
-        for (const step of steps) this.#set(step, record, this.#resultAhead(step, record));
+        const missed = ahead.missed;
+        for (const step of steps) {
+          const result = this.#resultAhead(step, record);
+          this.#set(step, record, result ?? null);
+          if (result === undefined || ahead.missed > missed || bytes > maxBytesAhead) continue;
+          step.known.set(row, result);
+          bytes += 100 + (step.compiled.expression?.runtime.budget.memory ?? 0);
+        }
       }
     });
     this.#host = host;
     this.#slots.leave();
   }
 
-  #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue {
+  /** The result of a step; undefined after an error. */
+  #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue | undefined {
     try {
       return this.#cast(step, this.#value(step, record));
     } catch (error) {
-      if (asExpressionError(error) instanceof ExpressionError) return null;
+      if (asExpressionError(error) instanceof ExpressionError) return undefined;
       throw error;
     }
   }
@@ -259,7 +275,7 @@ class Computation {
   /** Computes and stores the value of a field; None after an error. */
   #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
     const { column, name, memo } = step;
-    const known = memo?.find(row);
+    const known = step.known.get(row) ?? memo?.find(row);
     const result = known === undefined ? this.#computed(step, record, row) : known;
     if (column === null) return result;
     column.padTo(row);

@@ -94,13 +94,13 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     slots.go(row);
     return slots.record();
   };
-  const passes = passesAhead(annotation.expressions);
+  const passes = passesAhead(annotation.expressionsAhead);
   for (let row = 0; row < batch.rows; row++) {
     if (row % recordsAhead === 0) {
       const to = Math.min(batch.rows, row + recordsAhead);
       callAhead(host, passes, (ahead) => {
         for (let one = row; one < to && performance.now() < end; one++)
-          annotation.annotate(recordAt(one), ahead);
+          annotation.callAhead(recordAt(one), ahead.host);
       });
     }
     context.line = lineOf(row);
