@@ -25,7 +25,8 @@ export function callAhead(
   passes: number,
   evaluate: (ahead: CallsAhead) => void,
 ): void {
-  for (let pass = 0; ahead !== undefined && pass < passes; pass++) {
+  if (ahead === undefined) return;
+  for (let pass = 0; pass < passes; pass++) {
     evaluate(ahead);
     if (!ahead.answer()) return;
   }

@@ -117,7 +117,9 @@ async function keyedRecords(
   if (found === 'tooLarge') return found;
   const dispatcher = new KeyDispatcher(selections);
   const { texts, keys } = found;
-  return texts.map((text, i) => ({ text, calls: dispatcher.selecting(parseJson(keys[i]!)) }));
+  // One text of all is parsed much faster than each alone.
+  const records = parseJson(`[${keys.join(',')}]`) as readonly unknown[];
+  return texts.map((text, i) => ({ text, calls: dispatcher.selecting(records[i]) }));
 }
 
 function joinedRequest(request: QueryRequest, selections: readonly CallSelection[]): QueryRequest {

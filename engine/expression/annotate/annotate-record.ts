@@ -4,7 +4,7 @@ import type { Expression } from '../expression.js';
 import { deleteItem, setItem } from '../values/dict.js';
 import { ExpressionError, valueError } from '../values/errors.js';
 import { typeName } from '../values/type-name.js';
-import { Float, PyDict, PyList, PyTuple } from '../values/values.js';
+import { PyDict, PyList } from '../values/values.js';
 import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
 import { castResult } from './cast.js';
 import { compileFields, compileNamed, variableNames } from './fields.js';

@@ -1,6 +1,5 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
 import { castResult } from '../../../../engine/expression/annotate/cast.js';
-import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
 import { asExpressionError } from '../../../../engine/expression/expression.js';
 import { dictOf, setItem } from '../../../../engine/expression/values/dict.js';
 import { ExpressionError } from '../../../../engine/expression/values/errors.js';
@@ -24,9 +23,9 @@ import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { ValueAppender } from './append-value.js';
-import { compiledExpressions, expressionData, type FieldExpressions } from './field-expressions.js';
+import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
+import { expressionData, type FieldExpressions } from './field-expressions.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
-import { ResultMemo } from './result-memo.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
@@ -70,31 +69,12 @@ export interface ComputedBatch {
  */
 export const chunkTimeoutMs = 300_000;
 
-/** What the results of records that are evaluated ahead may take, estimated. */
-const maxBytesAhead = 32_000_000;
 /** The longest message of an error that is stored, characters. */
 const maxMessage = 500;
 
 /** Evaluates the expressions of an import for each record of a chunk. Only the columns that they read become values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
   return new Computation(input).run();
-}
-
-/** A field to compute, with the places of what it reads in the values of a record. */
-interface ComputationStep {
-  readonly compiled: CompiledField;
-  readonly name: string;
-  readonly slot: number;
-  /** What the expression reads; null if it may read any field. */
-  readonly reads: readonly SlotMember[] | null;
-  readonly memo: ResultMemo | null;
-  /** Another expression may read the result. */
-  readonly isRead: boolean;
-  readonly arguments: (PyValue | undefined)[];
-  /** Results of records that were evaluated ahead and did not miss an answer, by the number of the record. */
-  readonly known: Map<number, PyValue>;
-  /** Null for a field that is not stored. */
-  readonly column: ValueColumn | null;
 }
 
 class Computation {
@@ -142,7 +122,9 @@ class Computation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const steps = this.#steps((name) => fields.field(name));
+    const steps = computationSteps(this.#input.expressions, this.#slots, (name) =>
+      fields.field(name),
+    );
     this.#evaluate(steps);
     this.#addErrors(() => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
@@ -153,54 +135,6 @@ class Computation {
         for (const column of this.#columns) column.release();
       },
     };
-  }
-
-  /** The fields in the order in which they run. Their columns are made in the order of the request. */
-  #steps(columnOf: (name: string) => ValueColumn | null): readonly ComputationStep[] {
-    const compiled = compiledExpressions(this.#input.expressions);
-    for (const { name, is_transient: isTransient } of this.#input.expressions.fields)
-      if (isTransient !== true) columnOf(String(name));
-    const slots = this.#slots;
-    const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
-    const paths = reads.flatMap((one) => (one === 'all' ? [] : one));
-    const readsAll = reads.includes('all');
-    if (readsAll) slots.all();
-    for (const { field } of compiled) slots.field(field.name);
-    for (const path of paths) if (path.length === 1) slots.field(path[0]!);
-    const computed = new Set(compiled.map(({ field }) => slots.field(field.name)));
-    return compiled.map((one, i) => {
-      const { name, isTransient } = one.field;
-      const read = reads[i]!;
-      const members = read === 'all' ? null : read.map((path) => slots.member(path));
-      return {
-        compiled: one,
-        name,
-        slot: slots.field(name),
-        reads: members,
-        memo: this.#memo(one, members, computed),
-        isRead: readsAll || paths.some((path) => path[0] === name),
-        arguments: [],
-        known: new Map(),
-        column: isTransient ? null : columnOf(name),
-      };
-    });
-  }
-
-  /** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
-  #memo(
-    { field, expression }: CompiledField,
-    reads: readonly SlotMember[] | null,
-    computed: ReadonlySet<number>,
-  ): ResultMemo | null {
-    if (expression === undefined || reads === null || !expression.isRepeatable) return null;
-    const ownSlot = this.#slots.field(field.name);
-    const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
-    if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
-    const own = expression.usesName('value') ? [ownSlot] : [];
-    const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
-    if (inputs.size === 0 || inputs.size > 3) return null;
-    const codes = Array.from(inputs, (slot) => this.#slots.codes(slot));
-    return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
   }
 
   #evaluate(steps: readonly ComputationStep[]): void {
@@ -241,20 +175,18 @@ class Computation {
     readsAll: boolean,
   ): void {
     const { host } = this.#input;
-    let bytes = 0;
-    for (const { known } of steps) known.clear();
+    for (const { ahead } of steps) ahead.length = 0;
     callAhead(host, passes, (ahead) => {
       this.#host = ahead.host;
       for (let row = from; row < to && !this.#isLate; row++) {
-        if (steps.every(({ known }) => known.has(row))) continue;
         const record = this.#go(row, readsAll);
         const missed = ahead.missed;
         for (const step of steps) {
-          const result = this.#resultAhead(step, record);
+          const known = this.#known(step, row);
+          const result = known === undefined ? this.#resultAhead(step, record) : known.result;
           this.#set(step, record, result ?? null);
-          if (result === undefined || ahead.missed > missed || bytes > maxBytesAhead) continue;
-          step.known.set(row, result);
-          bytes += 100 + (step.compiled.expression?.runtime.budget.memory ?? 0);
+          if (known !== undefined) step.ahead[row - from] = known;
+          else if (result !== undefined && ahead.missed === missed) this.#keep(step, result);
         }
       }
     });
@@ -274,9 +206,9 @@ class Computation {
 
   /** Computes and stores the value of a field; None after an error. */
   #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
-    const { column, name, memo } = step;
-    const known = step.known.get(row) ?? memo?.find(row);
-    const result = known === undefined ? this.#computed(step, record, row) : known;
+    const { column, name } = step;
+    const known = this.#known(step, row);
+    const result = known === undefined ? this.#computed(step, record, row) : known.result;
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
@@ -287,18 +219,43 @@ class Computation {
   }
 
   #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
-    const { name, memo, isRead } = step;
     try {
       const result = this.#cast(step, this.#value(step, record));
-      // An expression that reads a list or an object may change it.
-      if (!isRead || typeof result !== 'object') memo?.keep(result);
+      this.#keep(step, result);
       return result;
     } catch (error) {
       const known = asExpressionError(error);
       if (!(known instanceof ExpressionError)) throw error;
-      this.#note(row, name, known.message);
+      this.#note(row, step.name, known.message);
       return null;
     }
+  }
+
+  /** The result of a step if it is known by the values that the step reads. */
+  #known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+    const { memo, valueMemo } = step;
+    if (valueMemo !== null)
+      return (
+        (step.readsInput ? step.ahead[row % recordsAhead] : undefined) ??
+        valueMemo.find(this.#read(step, step.reads!))
+      );
+    const result = memo?.find(row);
+    return result === undefined ? undefined : { result };
+  }
+
+  /** Keeps the result of a step for the same values. */
+  #keep(step: ComputationStep, result: PyValue): void {
+    const { memo, valueMemo, mayChange, compiled } = step;
+    if (mayChange && typeof result === 'object' && result !== null) return;
+    memo?.keep(result);
+    valueMemo?.keep(step.arguments, result, compiled.expression!.runtime.budget.memory);
+  }
+
+  /** The values that a step reads. */
+  #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
+    const given = step.arguments;
+    for (let i = 0; i < reads.length; i++) given[i] = this.#slots.memberValue(reads[i]!);
+    return given;
   }
 
   #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
@@ -307,10 +264,8 @@ class Computation {
     return castResult(runtime, value, dataType, isList);
   }
 
-  #value(
-    { compiled, slot, reads, arguments: given }: ComputationStep,
-    record: PyDict | undefined,
-  ): PyValue {
+  #value(step: ComputationStep, record: PyDict | undefined): PyValue {
+    const { compiled, slot, reads } = step;
     const { expression, constant } = compiled;
     if (this.#isLate)
       throw limitExceeded('too much time for the records of one part of the source');
@@ -321,8 +276,12 @@ class Computation {
     const slots = this.#slots;
     this.#variables[0] = slots.value(slot) ?? null;
     if (reads === null) return expression.evaluate(record, this.#variables, this.#host);
-    for (let i = 0; i < reads.length; i++) given[i] = slots.memberValue(reads[i]!);
-    return expression.evaluatePaths(given, slots.lookUp, this.#variables, this.#host);
+    return expression.evaluatePaths(
+      this.#read(step, reads),
+      slots.lookUp,
+      this.#variables,
+      this.#host,
+    );
   }
 
   #note(row: number, name: string, message: string): void {
@@ -347,19 +306,6 @@ class Computation {
       this.#appender.append(column, value);
     }
   }
-}
-
-/** The steps that call functions of datasets, and those whose results they read. */
-function stepsAhead(steps: readonly ComputationStep[]): readonly ComputationStep[] {
-  const found: ComputationStep[] = [];
-  for (const step of steps.toReversed()) {
-    const { expression } = step.compiled;
-    const isRead = found.some(
-      ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
-    );
-    if (isRead || (expression?.datasetCalls ?? 0) > 0) found.unshift(step);
-  }
-  return found;
 }
 
 /** The rules of the report: an error of an expression never fails an import. */
