@@ -44,7 +44,7 @@ export function expressionHost(
   const answers = new Answers(ask);
   const origin = { user: () => user, now };
   const annotate = templateFunction(({ name, args }) => answers.of(name, args));
-  const functions = (answer: DatasetFunction) =>
+  const functions = (answer: FunctionByName) =>
     new Map([...datasetNames.map((name) => [name, answer(name)] as const), ['annotate', annotate]]);
   return {
     ...origin,
@@ -66,7 +66,7 @@ export function expressionHost(
   };
 } // prettier-ignore
 
-type DatasetFunction = (name: string) => HostFunction;
+type FunctionByName = (name: string) => HostFunction;
 
 const datasetNames = declarations
   .filter(({ kind }) => kind === 'dataset')

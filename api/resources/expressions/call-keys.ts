@@ -3,10 +3,10 @@ import { and, fieldKey, node, or, type OfKind, type Predicate } from '../../../e
 import { lowerCase } from '../../../engine/text/fold.js';
 
 /** A condition that a value of a field is one of some values. */
-type Equality = OfKind<'in'>;
+type KeyEquality = OfKind<'in'>;
 
 /** A condition that one of some equalities holds. */
-type Key = readonly Equality[];
+type Key = readonly KeyEquality[];
 
 /** What selects the records of a call. */
 export interface CallSelection {
@@ -45,7 +45,7 @@ function conjuncts(predicate: Predicate): readonly Predicate[] {
 /** Of other types than these, values are not compared by their texts. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
-function isKey(item: Predicate): item is Equality {
+function isKey(item: Predicate): item is KeyEquality {
   return item.kind === 'in' && keyTypes.has(item.field.type);
 }
 
@@ -131,7 +131,7 @@ function formsOf(key: Key): readonly string[] {
   return [...new Set(key.flatMap((one, j) => one.values.map((value) => formOf(one, j, value))))];
 }
 
-function formOf({ field, ignoreCase }: Equality, alternative: number, value: unknown): string {
+function formOf({ field, ignoreCase }: KeyEquality, alternative: number, value: unknown): string {
   const text = String(value);
   const isText = field.type === 'string';
   return `${alternative} ${!isText ? text : ignoreCase ? lowerCase(text) : text.toWellFormed()}`;

@@ -23,10 +23,10 @@ export interface GroupedFunction {
   readonly answers: (made: MadeCall, selections: readonly CallSelection[]) => Promise<GroupAnswers>;
 }
 
-type GroupAnswers = Found<HostAnswer | null>;
+type GroupAnswers = GroupFindings<HostAnswer | null>;
 
 /** One for each selection; null if each call has to be made alone, `tooLarge` if fewer may be answered. */
-type Found<T> = T[] | 'tooLarge' | null;
+type GroupFindings<T> = T[] | 'tooLarge' | null;
 
 /** The most records that are read for a group, and for each of its calls on average: more are read faster by calls that stop at their limit. */
 const mostRows = 200_000;
@@ -97,7 +97,7 @@ async function recordsByCall(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
-): Promise<Found<string[]>> {
+): Promise<GroupFindings<string[]>> {
   const found = await keyedRecords(opened, request, selections);
   if (!Array.isArray(found)) return found;
   const records = selections.map((): string[] => []);
@@ -110,7 +110,7 @@ async function keyedRecords(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
-): Promise<Found<{ readonly text: string; readonly calls: readonly number[] }>> {
+): Promise<GroupFindings<{ readonly text: string; readonly calls: readonly number[] }>> {
   const joined = joinedRequest(request, selections);
   const found = await opened.keyedTexts(joined, keyPaths(selections[0]!), mostLength);
   if (found === 'tooMany') return tooMany(selections);
@@ -155,7 +155,7 @@ async function countsByRecord(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
-): Promise<Found<number>> {
+): Promise<GroupFindings<number>> {
   const found = await keyedRecords(opened, { ...request, fields: [] }, selections);
   if (!Array.isArray(found)) return found;
   const counts = selections.map(() => 0);

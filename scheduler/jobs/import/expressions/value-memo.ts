@@ -7,14 +7,14 @@ const maxBytes = 32_000_000;
 const bytesPerResult = 100;
 
 /** Values by the values of one input; those of several inputs are in maps inside each other. */
-type Level = Map<PyValue, Level | { readonly result: PyValue }>;
+type MemoLevel = Map<PyValue, MemoLevel | { readonly result: PyValue }>;
 
 /**
  * The results of an expression by the values that it reads, for expressions that call functions of datasets: the same call has the same answer
  * throughout a job, so neither the call nor its arguments have to be made again.
  */
 export class ValueMemo {
-  readonly #root: Level = new Map();
+  readonly #root: MemoLevel = new Map();
   #results = 0;
   #bytes = 0;
 
@@ -40,7 +40,7 @@ export class ValueMemo {
       const inner = level.get(value!);
       if (inner instanceof Map) level = inner;
       else {
-        const next: Level = new Map();
+        const next: MemoLevel = new Map();
         level.set(value!, next);
         level = next;
       }
