@@ -9,6 +9,7 @@ import { startStateOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load-chunk.js';
 import { openSource } from '../readers/source/open.js';
 import { computeFields } from '../scheduler/jobs/import/expressions/compute-fields.js';
+import { joinLine } from './expressions-join.js';
 import { cache, generated } from './generate.js';
 import { type BenchServer, startServer } from './server.js';
 import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
@@ -55,8 +56,8 @@ const bundled = 'examples/clinvar_grch38_2026_69k.vcf.gz';
 const runs = 5;
 
 /**
- * `npm run bench -- expressions`: compares an import with five computed fields with the same import without them, and the evaluation alone
- * with CPython on the same records.
+ * `npm run bench -- expressions`: compares an import with five computed fields with the same import without them, an import that joins
+ * another dataset with DuckDB, and the evaluation alone with CPython on the same records.
  */
 export async function runExpressions(flags: ReadonlySet<string>): Promise<void> {
   const given = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
@@ -66,6 +67,7 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
   try {
     const lines = [
       await lineOrFailure('import', () => importLine(server, file, records)),
+      await lineOrFailure('join', () => joinLine(server, records)),
       await lineOrFailure('evaluation', () => evaluationLine(server, file, records)),
     ];
     const text = `${markdown(lines)}\n\n${machine({ Python: pythonVersion() })}`;

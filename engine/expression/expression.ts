@@ -3,7 +3,7 @@ import { pathKey, recordUse } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
-import { isRepeatable, usesName } from './compile/repeatable.js';
+import { changesNothing, datasetCalls, isRepeatable, usesName } from './compile/repeatable.js';
 import { EvaluationState, NameScope } from './compile/scope.js';
 import type { NameMeaning, NodeCompiler } from './compile/scope.js';
 import { libraryFunctions } from './library/library.js';
@@ -81,6 +81,16 @@ export class Expression {
   /** Whether it gives the same result for the same values of what it reads, and changes none of them. */
   get isRepeatable(): boolean {
     return isRepeatable(this.#tree);
+  }
+
+  /** How often it names functions of datasets. */
+  get datasetCalls(): number {
+    return datasetCalls(this.#tree);
+  }
+
+  /** Whether it changes no value that it reads, so that evaluating it twice is like doing so once. */
+  get changesNothing(): boolean {
+    return changesNothing(this.#tree);
   }
 
   /** Whether a name occurs in it. */

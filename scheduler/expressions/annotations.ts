@@ -1,35 +1,60 @@
-import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
+import {
+  Annotation,
+  type AnnotatedRecord,
+} from '../../engine/expression/annotate/annotate-record.js';
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
 import { PyDict, PyList } from '../../engine/expression/values/values.js';
 import type { ExpressionHost, PyValue } from '../../engine/expression/values/values.js';
+import { callAhead, passesAhead, recordsAhead } from './call-ahead.js';
 import type { AnnotationTask } from './plan-annotation.js';
 import type { AnnotateTask, RequestedField } from './protocol.js';
 
 /** The largest record, as JSON. */
 const maxRecordBytes = 64_000_000;
 
-/** Annotates the JSON text of a record of a dataset; returns those of the records that it becomes. */
+/** Annotates the JSON texts of records of a dataset; returns those of the records that they become. */
 export function recordAnnotation(
   task: AnnotationTask,
   sourceDataset: string,
-): (text: string, host: ExpressionHost) => readonly string[] {
+): (texts: readonly string[], host: ExpressionHost) => Iterable<string> {
   const { dropped, fields } = task;
   const schemaFields = task.schema.map(([name]) => name!);
   const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
   const schema = new RecordSchema(task.schema, task.floats);
   const computed = new Set(fields.map(({ name }) => name));
-  return (text, host) => {
+  const read = (text: string): PyDict => {
     const record = valueOfJson(text) as PyDict;
     schema.complete(record);
-    return annotation.annotate(record, host).records.map((one) => {
-      for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
-      schema.reduce(one, computed);
-      return jsonOfValue(one, maxRecordBytes);
-    });
+    return record;
   };
+  return function* (texts, host) {
+    for (const { records } of annotatedRecords(annotation, texts, read, host))
+      for (const one of records) {
+        for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
+        schema.reduce(one, computed);
+        yield jsonOfValue(one, maxRecordBytes);
+      }
+  };
+}
+
+/** Annotates records, which `read` makes of the inputs. Their calls of dataset functions are answered together. */
+export function* annotatedRecords<T>(
+  annotation: Annotation,
+  inputs: readonly T[],
+  read: (input: T) => PyDict,
+  host: ExpressionHost,
+): Generator<AnnotatedRecord> {
+  const passes = passesAhead(annotation.expressionsAhead);
+  for (let from = 0; from < inputs.length; from += recordsAhead) {
+    const some = inputs.slice(from, from + recordsAhead);
+    callAhead(host, passes, (ahead) => {
+      for (const input of some) annotation.callAhead(read(input), ahead.host);
+    });
+    for (const input of some) yield annotation.annotate(read(input), host);
+  }
 }
 
 /** The annotation that a task asks for; `body` has constants and `data`. */

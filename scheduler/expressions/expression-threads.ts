@@ -2,7 +2,7 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import { Slots } from '../worker/slots.js';
-import type { ExpressionTasks, HostAnswer, HostCall } from './protocol.js';
+import type { ExpressionTasks, HostReply, HostRequest } from './protocol.js';
 
 /** Threads of one server, so that two requests that spin leave it a processor. */
 const threadCount = 2;
@@ -11,8 +11,8 @@ const heapMb = 512;
 
 /** How one task runs. */
 export interface ExpressionRun {
-  /** Answers a call of a dataset function; the signal aborts when nobody waits for it any more. */
-  readonly answer: (call: HostCall, signal: AbortSignal) => Promise<HostAnswer>;
+  /** Answers calls of dataset functions; the signal aborts when nobody waits for them any more. */
+  readonly answer: (request: HostRequest, signal: AbortSignal) => Promise<HostReply>;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** From the moment a thread is free, in milliseconds. */
@@ -76,7 +76,7 @@ export class ExpressionThreads {
     signal.throwIfAborted();
     if (this.#isClosed) throw canceled();
     const ended = new AbortController();
-    const calls = serveCalls((call) => answer(call as HostCall, ended.signal));
+    const calls = serveCalls((request) => answer(request as HostRequest, ended.signal));
     const stop = (): void => ended.abort();
     let isOverdue = false;
     const timer = setTimeout(() => {

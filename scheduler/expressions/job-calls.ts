@@ -1,26 +1,33 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import type { HostAnswer, HostCall } from './protocol.js';
+import type { BatchAnswers, HostAnswer, HostCall, HostReply, HostRequest } from './protocol.js';
 
-/** A call of a function of the host by an expression of a job; the worker process sends it to the API process. */
+/** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
-  /** Number of the call within the attempt. */
+  /** Number of the question within the attempt. */
   readonly call: number;
-  readonly request: HostCall;
+  readonly request: HostRequest;
 }
 
-/** The answer to a call. */
+/** The answer to a `JobCall`. */
 export interface JobAnswer {
   readonly call: number;
-  readonly outcome: Outcome<HostAnswer>;
+  readonly outcome: Outcome<HostReply>;
 }
 
-/** Answers the functions of the host with the rights of a user; the signal aborts when nobody waits any more. */
+/** Answers what expressions ask with the rights of a user; the signal aborts when nobody waits any more. */
 export type AnswerCall = (
   userId: number,
-  call: HostCall,
+  request: HostRequest,
   signal: AbortSignal,
-) => Promise<HostAnswer>;
+) => Promise<HostReply>;
+
+/** A call that is not answered yet. */
+interface PendingCall {
+  /** The place of its answer among those of its batch. */
+  readonly at: number;
+  readonly answers: Promise<BatchAnswers>;
+}
 
 /** The JSON texts of answers that one attempt at a job keeps. */
 const maxKeptLength = 64_000_000;
@@ -31,8 +38,8 @@ const maxKeptLength = 64_000_000;
  */
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
-  readonly #waiting = new Map<number, PromiseWithResolvers<HostAnswer>>();
-  readonly #known = new Map<string, Promise<HostAnswer>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
+  readonly #known = new Map<string, HostAnswer | PendingCall>();
   #keptLength = 0;
   #calls = 0;
 
@@ -40,25 +47,9 @@ export class JobCalls {
     this.#send = send;
   }
 
-  /** Calls a function of the host. Rejects with an `AppError` for users. */
-  call(request: HostCall): Promise<HostAnswer> {
-    const key = `${request.name}${request.args}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const call = this.#calls++;
-    const waiting = Promise.withResolvers<HostAnswer>();
-    this.#waiting.set(call, waiting);
-    this.#known.set(key, waiting.promise);
-    const settled = (length: number): void => {
-      this.#keptLength += key.length + length;
-      if (this.#keptLength > maxKeptLength) this.#known.delete(key);
-    };
-    waiting.promise.then(
-      ({ json }) => settled(json.length),
-      () => settled(100),
-    );
-    this.#send({ call, request });
-    return waiting.promise;
+  /** Asks the host. Rejects with an `AppError` for users. */
+  ask(request: HostRequest): Promise<HostReply> {
+    return 'batch' in request ? this.#batch(request.batch) : this.#call(request);
   }
 
   /** To be called with an answer of the API process. */
@@ -68,9 +59,84 @@ export class JobCalls {
     if (outcome.ok) waiting?.resolve(outcome.value);
     else waiting?.reject(fromErrorValue(outcome.error));
   }
+
+  async #call(request: HostCall): Promise<HostAnswer> {
+    const key = callKey(request);
+    const before = this.#known.get(key);
+    const known = before && (await answerOf(before));
+    if (known) return known;
+    // Meanwhile, another thread may have begun the same call.
+    if (this.#known.get(key) !== before) return this.#call(request);
+    const answer = this.#ask(request) as Promise<HostAnswer>;
+    const answers = answer.then((one) => [one]);
+    answers.catch(() => undefined); // whoever asked for the answer gets the error
+    this.#known.set(key, { at: 0, answers });
+    answer.then(
+      (one) => this.#keep(key, one),
+      () => this.#count(key, 100),
+    );
+    return answer;
+  }
+
+  /** The answers that are known, that other threads wait for, and that the API process gives. */
+  async #batch(batch: readonly HostCall[]): Promise<BatchAnswers> {
+    const keys = batch.map(callKey);
+    const found = keys.map((key) => this.#known.get(key));
+    const open = batch.filter((_, i) => found[i] === undefined);
+    if (open.length > 0) {
+      // If the batch fails, its calls are made alone; they tell why.
+      const asked = (this.#ask({ batch: open }) as Promise<BatchAnswers>).catch(() => []);
+      let at = 0;
+      for (const [i, key] of keys.entries())
+        if (found[i] === undefined) this.#known.set(key, (found[i] = { at: at++, answers: asked }));
+      const answers = await asked;
+      for (const [i, key] of keys.entries()) {
+        const pending = found[i]!;
+        if (this.#known.get(key) !== pending || !('at' in pending)) continue;
+        if (pending.answers !== asked) continue;
+        const answer = answers[pending.at];
+        if (answer) this.#keep(key, answer);
+        else this.#known.delete(key);
+      }
+    }
+    const all: (HostAnswer | null)[] = [];
+    for (const one of found) {
+      const known = one!;
+      all.push('at' in known ? await answerOf(known).catch(() => null) : known);
+    }
+    return all;
+  }
+
+  #ask(request: HostRequest): Promise<HostReply> {
+    const call = this.#calls++;
+    const waiting = Promise.withResolvers<HostReply>();
+    this.#waiting.set(call, waiting);
+    this.#send({ call, request });
+    return waiting.promise;
+  }
+
+  #keep(key: string, answer: HostAnswer): void {
+    this.#known.set(key, answer);
+    this.#count(key, answer.json.length);
+  }
+
+  #count(key: string, length: number): void {
+    this.#keptLength += key.length + length;
+    if (this.#keptLength > maxKeptLength) this.#known.delete(key);
+  }
 }
 
-/** Answers a call in the API process. Errors that are not for users become `internal`. */
+/** The answer to a call; null if that was in a batch and the call has to be made alone. */
+async function answerOf(known: HostAnswer | PendingCall): Promise<HostAnswer | null> {
+  return 'at' in known ? ((await known.answers)[known.at] ?? null) : known;
+}
+
+/** Equal for calls of the same function with the same arguments. */
+function callKey({ name, args }: HostCall): string {
+  return name + args;
+}
+
+/** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */
 export async function answerJobCall(
   answer: AnswerCall,
   userId: number,

@@ -17,6 +17,26 @@ export interface HostAnswer {
   readonly floats: readonly (readonly string[])[];
 }
 
+/** The functions of which a batch may have calls. */
+export const batchFunctions = ['dataset_query', 'dataset_field_values', 'dataset_count'] as const;
+
+/** A function of which a batch may have calls. */
+export type BatchFunction = (typeof batchFunctions)[number];
+
+/** Calls that expressions are about to make, which few queries may answer together. */
+export interface HostBatch {
+  readonly batch: readonly HostCall[];
+}
+
+/** What a thread asks the host. */
+export type HostRequest = HostCall | HostBatch;
+
+/** The answers to the calls of a batch, each the same as that to the call alone; null for calls that have to be made alone. */
+export type BatchAnswers = readonly (HostAnswer | null)[];
+
+/** The answer to a call or a batch. */
+export type HostReply = HostAnswer | BatchAnswers;
+
 /** Who evaluates expressions, and when. */
 export interface EvaluationOrigin {
   /** What `user()` returns. */

@@ -8,7 +8,13 @@ import { ExpressionError } from '../../engine/expression/values/errors.js';
 import { limitExceeded } from '../../engine/expression/values/limits.js';
 import { PyDict } from '../../engine/expression/values/values.js';
 import type { PyValue } from '../../engine/expression/values/values.js';
-import { annotationOf, listOf, memberOf, recordAnnotation } from './annotations.js';
+import {
+  annotatedRecords,
+  annotationOf,
+  listOf,
+  memberOf,
+  recordAnnotation,
+} from './annotations.js';
 import { expressionHost } from './host-functions.js';
 import type { ThreadTask } from './protocol.js';
 
@@ -53,9 +59,11 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
     let bytes = 0;
     let failedRecords = 0;
     let failedFields = 0;
-    for (const [index, input] of listOf(memberOf(body, 'records')).entries()) {
-      if (!(input instanceof PyDict)) throw invalid('records', 'Must be a list of objects.');
-      const { records, fieldErrors, firstError } = annotation.annotate(input, host);
+    const inputs = listOf(memberOf(body, 'records'));
+    let index = -1;
+    for (const one of annotatedRecords(annotation, inputs, requestedRecord, host)) {
+      index += 1;
+      const { records, fieldErrors, firstError } = one;
       for (const record of records) {
         const text = jsonOfValue(record, maxRecordsBytes);
         bytes += text.length + 1;
@@ -73,6 +81,11 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
   });
 }
 
+function requestedRecord(input: PyValue): PyDict {
+  if (input instanceof PyDict) return input;
+  throw invalid('records', 'Must be a list of objects.');
+}
+
 /** Annotates the records of a page; answers them with the separator in between. */
 export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
   return outcome(() => {
@@ -80,13 +93,12 @@ export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
     const annotate = recordAnnotation(task, task.sourceDataset);
     const lines: string[] = [];
     let bytes = 0;
-    for (const text of recordTexts(task.records))
-      for (const line of annotate(text, host)) {
-        bytes += line.length + 1;
-        if (bytes > maxPageBytes)
-          throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
-        lines.push(line);
-      }
+    for (const line of annotate([...recordTexts(task.records)], host)) {
+      bytes += line.length + 1;
+      if (bytes > maxPageBytes)
+        throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
+      lines.push(line);
+    }
     return lines.join(task.separator);
   });
 }

@@ -59,7 +59,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
         withQueryEngine,
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
-        callHost: (call) => calls.call(call),
+        askHost: (request) => calls.ask(request),
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

@@ -3,11 +3,11 @@ import { fullName } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type {
   ExpressionTasks,
-  HostAnswer,
-  HostCall,
+  HostReply,
+  HostRequest,
 } from '../../../scheduler/expressions/protocol.js';
 import type { AppContext } from '../../http/app-context.js';
-import { answerHostCall } from './dataset-functions.js';
+import { answerHostRequest } from './dataset-functions.js';
 import type { FunctionScope } from './function-scope.js';
 
 /** How long a task may take once it has a thread, and whether it runs before others. */
@@ -28,17 +28,17 @@ export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
   'user' | 'now'
 >;
 
-/** Answers a function that an expression of a job calls, with the rights that its user has now. */
+/** Answers what the expressions of a job ask, with the rights that its user has now. */
 export async function answerJobCalls(
   context: AppContext,
   userId: number,
-  call: HostCall,
+  request: HostRequest,
   signal: AbortSignal,
-): Promise<HostAnswer> {
+): Promise<HostReply> {
   const caller = await principalOf(context.catalog, userId);
   if (caller === undefined)
     throw new AppError('forbidden', 'the user of the job is no longer active');
-  return answerHostCall({ context, caller, signal }, call);
+  return answerHostRequest({ context, caller, signal }, request);
 }
 
 /**
@@ -60,6 +60,6 @@ export function runExpressions<K extends keyof ExpressionTasks>(
     ...limits[kind],
     userId: user.id,
     signal,
-    answer: (call, ended) => answerHostCall({ context, caller, signal: ended }, call),
+    answer: (request, ended) => answerHostRequest({ context, caller, signal: ended }, request),
   });
 }

@@ -4,12 +4,12 @@ import type { Expression } from '../expression.js';
 import { deleteItem, setItem } from '../values/dict.js';
 import { ExpressionError, valueError } from '../values/errors.js';
 import { typeName } from '../values/type-name.js';
-import { Float, PyDict, PyList, PyTuple } from '../values/values.js';
+import { PyDict, PyList } from '../values/values.js';
 import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
 import { castResult } from './cast.js';
 import { compileFields, compileNamed, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
-import { plainValue } from './plain.js';
+import { copyValue, plainValue } from './plain.js';
 
 /** What an annotation does to each record. */
 export interface AnnotationRequest {
@@ -39,6 +39,9 @@ export class Annotation {
   readonly #fields: readonly CompiledField[];
   readonly #pre: Expression | undefined;
   readonly #post: Expression | undefined;
+  /** The fields that call dataset functions, and those that they read; with the expression behind them if that calls some. */
+  readonly #ahead: readonly CompiledField[];
+  readonly #postAhead: Expression | undefined;
   readonly #values: readonly (PyValue | undefined)[];
   readonly #declared: readonly string[];
 
@@ -52,6 +55,8 @@ export class Annotation {
       text === undefined || text.trim() === '' ? undefined : compileNamed(name, text, options);
     this.#pre = compile('pre_annotation_expression', request.preExpression);
     this.#post = compile('post_annotation_expression', request.postExpression);
+    this.#postAhead = this.#post?.datasetCalls ? this.#post : undefined;
+    this.#ahead = this.#postAhead ? this.#fields : fieldsAhead(this.#fields);
     this.#values = [
       null,
       request.sourceFilename ?? null,
@@ -65,16 +70,17 @@ export class Annotation {
   /** The fields of the input that the annotation reads, or `all` if it may read any. */
   get fieldsRead(): ReadonlySet<string> | 'all' {
     const names = new Set<string>(this.#request.fields.map(({ name }) => name));
-    for (const one of [
-      this.#pre,
-      this.#post,
-      ...this.#fields.map(({ expression }) => expression),
-    ]) {
-      if (one === undefined) continue;
+    const all = [this.#pre, this.#post, ...this.#fields.map(({ expression }) => expression)];
+    for (const one of given(all)) {
       if (one.fieldsRead === 'all') return 'all';
       for (const name of one.fieldsRead) names.add(name);
     }
     return names;
+  }
+
+  /** The expressions that `callAhead` evaluates. */
+  get expressionsAhead(): readonly Expression[] {
+    return given([this.#pre, ...this.#ahead.map(({ expression }) => expression), this.#postAhead]);
   }
 
   /** Annotates one record. An error concerns one field and is no error of the call. */
@@ -97,12 +103,25 @@ export class Annotation {
     return { records, fieldErrors, firstError };
   }
 
-  #runFields(record: PyDict, errors: Map<string, string>, host: ExpressionHost): void {
+  /** Evaluates a record as far as that leads to calls of dataset functions; nothing is left of it. */
+  callAhead(input: PyDict, host: ExpressionHost): void {
+    for (const { record } of this.#reshape(this.#pre, 'pre', input, host)) {
+      this.#runFields(record, new Map(), host, this.#ahead);
+      if (this.#postAhead) this.#reshape(this.#postAhead, 'post', record, host);
+    }
+  }
+
+  #runFields(
+    record: PyDict,
+    errors: Map<string, string>,
+    host: ExpressionHost,
+    fields = this.#fields,
+  ): void {
     const variables = this.#values.slice();
     const missing = this.#declared.filter((name) => !record.map.has(name));
     record.isRecord = true;
     for (const name of missing) setItem(record, name, null);
-    for (const { field, expression, constant } of this.#fields) {
+    for (const { field, expression, constant } of fields) {
       const { name, dataType, isList } = field;
       const before = record.map.get(name) ?? null;
       variables[0] = before;
@@ -153,6 +172,23 @@ export class Annotation {
   }
 }
 
+/** The fields that call dataset functions, and those that these read. */
+function fieldsAhead(fields: readonly CompiledField[]): readonly CompiledField[] {
+  const found: CompiledField[] = [];
+  for (const one of fields.toReversed()) {
+    const isRead = found.some(({ expression }) => {
+      const read = expression?.fieldsRead ?? new Set<string>();
+      return read === 'all' || read.has(one.field.name);
+    });
+    if (isRead || one.expression?.datasetCalls) found.unshift(one);
+  }
+  return found;
+}
+
+function given<T>(values: readonly (T | undefined)[]): readonly T[] {
+  return values.filter((one) => one !== undefined);
+}
+
 function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyDict[] {
   if (value === null) return [];
   const plain = plainValue(runtime, value);
@@ -184,16 +220,5 @@ function messageOf(error: unknown): string {
 function copyRecord(record: PyDict): PyDict {
   const copy = copyValue(record) as PyDict;
   copy.isRecord = true;
-  return copy;
-}
-
-function copyValue(value: PyValue): PyValue {
-  if (typeof value !== 'object' || value === null || value instanceof Float) return value;
-  if (value instanceof PyList) return new PyList(value.items.map(copyValue));
-  if (value instanceof PyTuple) return new PyTuple(value.items.map(copyValue));
-  if (!(value instanceof PyDict)) return value;
-  const copy = new PyDict();
-  for (const [key, item] of value.map) copy.map.set(key, copyValue(item));
-  if (value.originals) copy.originals = new Map(value.originals);
   return copy;
 }

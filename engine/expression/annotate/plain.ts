@@ -68,3 +68,15 @@ function plainKey(key: PyValue): string {
   }
   throw typeError(`keys must be str, int, float, bool or None, not ${typeName(key)}`);
 }
+
+/** A copy of a value in depth, as far as it can be changed. */
+export function copyValue(value: PyValue): PyValue {
+  if (typeof value !== 'object' || value === null || value instanceof Float) return value;
+  if (value instanceof PyList) return new PyList(value.items.map(copyValue));
+  if (value instanceof PyTuple) return new PyTuple(value.items.map(copyValue));
+  if (!(value instanceof PyDict)) return value;
+  const copy = new PyDict();
+  for (const [key, item] of value.map) copy.map.set(key, copyValue(item));
+  if (value.originals) copy.originals = new Map(value.originals);
+  return copy;
+}

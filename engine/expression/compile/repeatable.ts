@@ -1,3 +1,4 @@
+import { declarations } from '../library/declarations.js';
 import { libraryFunctions } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
@@ -25,9 +26,36 @@ export function isRepeatable(root: SyntaxNode): boolean {
   });
 }
 
+const datasetFunctions: ReadonlySet<string> = new Set(
+  declarations
+    .filter(({ kind }) => kind === 'dataset')
+    .map(({ signature }) => signature.slice(0, signature.indexOf('('))),
+);
+
+/** How often an expression names functions of datasets. */
+export function datasetCalls(root: SyntaxNode): number {
+  let calls = 0;
+  everyNode(root, (node) => {
+    if (node.kind === 'name' && datasetFunctions.has(node.name)) calls += 1;
+    return true;
+  });
+  return calls;
+}
+
+/** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */
+export function changesNothing(root: SyntaxNode): boolean {
+  return everyNode(root, (node) =>
+    node.kind === 'attribute' ? !changingMethods.has(node.name) : !isName(node, 'annotate'),
+  );
+}
+
+function isName(node: SyntaxNode, name: string): boolean {
+  return node.kind === 'name' && node.name === name;
+}
+
 /** Whether a name occurs in an expression, whatever it means there. */
 export function usesName(root: SyntaxNode, name: string): boolean {
-  return !everyNode(root, (node) => node.kind !== 'name' || node.name !== name);
+  return !everyNode(root, (node) => !isName(node, name));
 }
 
 function everyNode(root: SyntaxNode, test: (node: SyntaxNode) => boolean): boolean {

@@ -251,6 +251,21 @@ export interface ExpressionHost {
   readonly user?: () => { readonly name: string; readonly email: string };
   /** Functions of the host by name; arguments as values in the order of the declaration, undefined where not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
+  /** Answers many calls at once, if somebody evaluates expressions to find them. */
+  readonly ahead?: CallsAhead;
+}
+
+/** Calls of dataset functions that evaluations are about to make, answered together. */
+export interface CallsAhead {
+  /**
+   * For evaluations whose results nobody uses: its dataset functions return what is known, and note the calls that are not answered yet,
+   * for which they return an empty value.
+   */
+  readonly host: ExpressionHost;
+  /** How often a function returned an empty value so far: an evaluation without that has its result. */
+  readonly missed: number;
+  /** Has the noted calls answered, as far as they can be together; false if there were none. */
+  answer(): boolean;
 }
 
 /** A function that the host implements. An `ExpressionError` that it throws is shown as it is. */

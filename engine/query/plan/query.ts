@@ -28,6 +28,14 @@ import { Steps } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
+/** The records that a query has found. */
+export interface FoundRecords {
+  readonly total: number;
+  texts(
+    some?: Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>,
+  ): AsyncIterable<readonly string[]>;
+}
+
 /** The arguments of a query. */
 interface QueryArguments {
   readonly engine: QueryEngine;
@@ -71,6 +79,25 @@ export async function streamQuery(
       ? await arrayOf(query, found)
       : jsonArray(await begunPieces(query, found, { kind: 'json', end: ',' }), found.rows.length);
   return answerOf(query, found, results, started);
+}
+
+/**
+ * Runs a query; gives the number of records that it finds, and a function that makes the JSON texts of the records of the page with some of
+ * their fields, by default those of the request. They come in pieces that are made as they are taken.
+ */
+export async function streamTexts(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  options: QueryOptions = {},
+): Promise<FoundRecords> {
+  const query = { engine, snapshot, fields, request, options };
+  const { records: _, ...found } = await executed(query, new Steps());
+  return {
+    total: found.total,
+    texts: (some = {}) => piecesOf({ ...query, request: { ...request, ...some } }, found, texts),
+  };
 }
 
 function answerOf<R>(
@@ -177,6 +204,7 @@ async function* piecesOf<F extends PageFormat>(
   format: F,
 ): AsyncGenerator<PageRecords<F>> {
   const { engine, snapshot, fields, request } = query;
+  if (rows.length === 0 && format.kind === 'texts') return;
   if (records !== undefined) return yield records as PageRecords<F>;
   const projection = project(snapshot.columns, fields, request);
   yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
@@ -205,7 +233,6 @@ async function textsOf(
   found: Pick<Executed, 'rows'>,
 ): Promise<readonly string[]> {
   const all: string[] = [];
-  if (found.rows.length === 0) return all;
   for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
   return all;
 }

@@ -84,7 +84,7 @@ function annotatedLines(
 ): Uint8Array {
   const annotate = recordAnnotation(task, sourceDataset);
   const host = expressionHost(origin, calls);
-  const texts = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString().split('\n');
-  const annotated = texts.flatMap((text) => (text === '' ? [] : annotate(text, host)));
-  return Buffer.from(annotated.map((line) => `${line}\n`).join(''));
+  const all = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString();
+  const texts = all.split('\n').filter((text) => text !== '');
+  return Buffer.from(Array.from(annotate(texts, host), (line) => `${line}\n`).join(''));
 }

@@ -5,7 +5,7 @@ import { createFile } from '../../../engine/core/file-writer.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import type { HostCall } from '../../expressions/protocol.js';
+import type { HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { commitParts, queryParts } from './part-jobs.js';
@@ -141,7 +141,7 @@ async function* encodedParts(
       records += job.rows.length / 2;
       const part = pool.run('part', () => job, signal, {
         isUrgent: true,
-        ...(job.annotation && { answer: (call) => context.callHost(call as HostCall) }),
+        ...(job.annotation && { answer: (request) => context.askHost(request as HostRequest) }),
       });
       // The promise is awaited later; until then a rejection must not count as unhandled.
       part.catch(() => undefined);

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { startLab } from '../lab.js';
 import { idOf, waitFor } from '../server.js';
 
@@ -62,6 +62,53 @@ test('give each record what a query gives', async () => {
     expect(row).toMatchObject({ i, count: own.length, best: own.length > 0 ? best : null });
   }
 });
+
+describe('are answered together', () => {
+  const links = Array.from({ length: 300 }, (_, i) => ({ key: i % 2 === 0 ? `K${i}` : `k${i}`, link: `K${(i * 7) % 320}` }));
+  const records = Array.from({ length: 1200 }, (_, i) => ({ i, key: i % 50 === 0 ? null : `K${(i * 11) % 330}` }));
+  const fields = [
+    { name: 'link', expression: "dataset_field_values(D, 'link', filters=[['key', record.key]])", data_type: 'string', is_list: false },
+    { name: 'far', expression: "dataset_count(D, filters=[['key', record.link]]) if record.link else -1", data_type: 'integer', depends_on: ['link'] },
+    { name: 'counts', expression: "[dataset_count(D, filters=[('key', k)]) for k in [record.key, record.link] if k]", data_type: 'integer', is_list: true, depends_on: ['link'] },
+    { name: 'both', expression: "dataset_query(D, fields=['link'], filters=[['key', dataset_field_values(D, 'link', filters=[['key', record.key]])[0]]])[0].link", data_type: 'string' },
+  ];
+  const linkOf = (key: string | null): string | null => links.find((one) => one.key.toLowerCase() === key?.toLowerCase())?.link ?? null;
+  const known = (key: string | null): number => (linkOf(key) === null ? 0 : 1);
+  const wanted = records.map(({ i, key }) => {
+    const link = linkOf(key);
+    const keys = [key, link].filter((one) => one !== null);
+    return { i, link, far: link === null ? -1 : known(link), counts: keys.map(known), both: linkOf(link) };
+  });
+  let linksId: number;
+
+  beforeAll(async () => {
+    linksId = await newDataset('links');
+    await imported(linksId, links, []);
+  });
+
+  /** The fields as they are where an empty list and a missing one are the same. */
+  const shown = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
+
+  test.each([{}, { post_annotation_expression: 'record' }])('in an import with %j', async (more) => {
+    const datasetId = await newDataset(`together ${JSON.stringify(more)}`);
+    await imported(datasetId, records, fields, { annotator_params: { data: { D: linksId }, ...more } });
+    const rows = await stored(datasetId);
+    expect(rows.map(shown)).toEqual(wanted);
+    const failed = rows.filter((row) => row['_errors'] !== undefined && row['_errors'] !== null);
+    expect(failed).toHaveLength(wanted.filter(({ both }) => both === null).length);
+  });
+
+  test('in the annotation of a request, and in a query', async () => {
+    const data = { D: linksId };
+    const { json } = await ann.post('/v1/annotate', { records: records.slice(0, 400), fields, data });
+    expect((json['results'] as Record<string, unknown>[]).map(shown)).toEqual(wanted.slice(0, 400));
+    const datasetId = await newDataset('queried');
+    await imported(datasetId, records, []);
+    const body = { limit: 1200, target_fields: fields, annotator_params: { data } };
+    const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+    expect((answer.json['results'] as Record<string, unknown>[]).map(shown)).toEqual(wanted);
+  });
+}); // prettier-ignore
 
 test('have the time of the request and the user of the import', async () => {
   const datasetId = await newDataset('origin');

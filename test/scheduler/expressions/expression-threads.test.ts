@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { notFound } from '../../../engine/core/errors.js';
 import { ExpressionThreads } from '../../../scheduler/expressions/expression-threads.js';
 import type { ExpressionRun } from '../../../scheduler/expressions/expression-threads.js';
-import type { HostCall } from '../../../scheduler/expressions/protocol.js';
+import type { HostCall, HostRequest } from '../../../scheduler/expressions/protocol.js';
 import { until } from '../../until.js';
 
 /* Threads that can be ended at any moment (threats E2). */
@@ -25,7 +25,7 @@ function evaluate(
 ): Promise<string> {
   const task = { expression, dataType: 'auto', isList: null, body, now: 0 } as const;
   const user = { name: 'Ann', email: 'ann@acme.org' };
-  const answer = async ({ args }: HostCall) => ({ json: args, floats: [] });
+  const answer = async (request: HostRequest) => ({ json: (request as HostCall).args, floats: [] });
   const signal = new AbortController().signal;
   const own = { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser };
   const options = { ...own, ...run };
@@ -44,7 +44,7 @@ async function blocked(
 }> {
   const client = new AbortController();
   let released: AbortSignal | undefined;
-  const answer = (_: HostCall, signal: AbortSignal): Promise<never> => {
+  const answer = (_: HostRequest, signal: AbortSignal): Promise<never> => {
     released = signal;
     return new Promise(() => undefined);
   };
@@ -66,8 +66,8 @@ describe('calls of the host', () => {
 
   test('send the arguments in the order of the declaration', async () => {
     const calls: HostCall[] = [];
-    const answer = async (call: HostCall) => {
-      calls.push(call);
+    const answer = async (call: HostRequest) => {
+      calls.push(call as HostCall);
       return { json: '1', floats: [] };
     };
     await evaluate("dataset_count('d', query='q', filters=[('a', 1.0), {'or': ()}])", { answer });

@@ -104,7 +104,7 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
     case 'integer':
       return (i) => (values as Int32Array)[i]!;
     case 'long':
-      return (i) => toInt((values as BigInt64Array)[i]!);
+      return longReader(values as BigInt64Array);
     case 'double':
       return (i) => new Float((values as Float64Array)[i]!);
     case 'float':
@@ -121,6 +121,16 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
     default:
       return textReader(data);
   }
+}
+
+/** Reads longs. Those that a number holds are made of their halves, without the bigint that the column has. */
+function longReader(values: BigInt64Array): ValueAt {
+  const halves = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  return (i) => {
+    const high = halves[2 * i + 1]!;
+    if (high < -0x1fffff || high > 0x1fffff) return toInt(values[i]!);
+    return high * 0x1_0000_0000 + (halves[2 * i]! >>> 0);
+  };
 }
 
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {

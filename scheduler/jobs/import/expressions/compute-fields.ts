@@ -1,6 +1,5 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
 import { castResult } from '../../../../engine/expression/annotate/cast.js';
-import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
 import { asExpressionError } from '../../../../engine/expression/expression.js';
 import { dictOf, setItem } from '../../../../engine/expression/values/dict.js';
 import { ExpressionError } from '../../../../engine/expression/values/errors.js';
@@ -22,10 +21,11 @@ import { RecordContext } from '../../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { ValueAppender } from './append-value.js';
-import { compiledExpressions, expressionData, type FieldExpressions } from './field-expressions.js';
+import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
+import { expressionData, type FieldExpressions } from './field-expressions.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
-import { ResultMemo } from './result-memo.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
@@ -79,21 +79,6 @@ export function computeFields(input: ComputationInput): ComputedBatch {
   return new Computation(input).run();
 }
 
-/** A field to compute, with the places of what it reads in the values of a record. */
-interface ComputationStep {
-  readonly compiled: CompiledField;
-  readonly name: string;
-  readonly slot: number;
-  /** What the expression reads; null if it may read any field. */
-  readonly reads: readonly SlotMember[] | null;
-  readonly memo: ResultMemo | null;
-  /** Another expression may read the result. */
-  readonly isRead: boolean;
-  readonly arguments: (PyValue | undefined)[];
-  /** Null for a field that is not stored. */
-  readonly column: ValueColumn | null;
-}
-
 class Computation {
   readonly #input: ComputationInput;
   readonly #collector = new FindingCollector(lenientRules);
@@ -103,13 +88,16 @@ class Computation {
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
   readonly #errors = new Map<number, Map<string, string>>();
-  /** The time of the chunk is over. */
+  /** When the time of the chunk is over. */
+  #end = 0;
   #isLate = false;
+  #host: ExpressionHost;
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
 
   constructor(input: ComputationInput) {
     this.#input = input;
+    this.#host = input.host;
     const { expressions, inputs, isLenient } = input;
     const whole = new Map(inputs.map((column) => [column.name, column]));
     const declared = new Set([...expressions.declared, ...whole.keys()]);
@@ -136,7 +124,9 @@ class Computation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const steps = this.#steps((name) => fields.field(name));
+    const steps = computationSteps(this.#input.expressions, this.#slots, (name) =>
+      fields.field(name),
+    );
     this.#evaluate(steps);
     this.#addErrors(() => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
@@ -149,77 +139,78 @@ class Computation {
     };
   }
 
-  /** The fields in the order in which they run. Their columns are made in the order of the request. */
-  #steps(columnOf: (name: string) => ValueColumn | null): readonly ComputationStep[] {
-    const compiled = compiledExpressions(this.#input.expressions);
-    for (const { name, is_transient: isTransient } of this.#input.expressions.fields)
-      if (isTransient !== true) columnOf(String(name));
-    const slots = this.#slots;
-    const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
-    const paths = reads.flatMap((one) => (one === 'all' ? [] : one));
-    const readsAll = reads.includes('all');
-    if (readsAll) slots.all();
-    for (const { field } of compiled) slots.field(field.name);
-    for (const path of paths) if (path.length === 1) slots.field(path[0]!);
-    const computed = new Set(compiled.map(({ field }) => slots.field(field.name)));
-    return compiled.map((one, i) => {
-      const { name, isTransient } = one.field;
-      const read = reads[i]!;
-      const members = read === 'all' ? null : read.map((path) => slots.member(path));
-      return {
-        compiled: one,
-        name,
-        slot: slots.field(name),
-        reads: members,
-        memo: this.#memo(one, members, computed),
-        isRead: readsAll || paths.some((path) => path[0] === name),
-        arguments: [],
-        column: isTransient ? null : columnOf(name),
-      };
-    });
-  }
-
-  /** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
-  #memo(
-    { field, expression }: CompiledField,
-    reads: readonly SlotMember[] | null,
-    computed: ReadonlySet<number>,
-  ): ResultMemo | null {
-    if (expression === undefined || reads === null || !expression.isRepeatable) return null;
-    const ownSlot = this.#slots.field(field.name);
-    const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
-    if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
-    const own = expression.usesName('value') ? [ownSlot] : [];
-    const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
-    if (inputs.size === 0 || inputs.size > 3) return null;
-    const codes = Array.from(inputs, (slot) => this.#slots.codes(slot));
-    return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
-  }
-
   #evaluate(steps: readonly ComputationStep[]): void {
     const { rows } = this.#input.batch;
     const { timeoutMs = chunkTimeoutMs } = this.#input;
-    const end = performance.now() + timeoutMs;
+    this.#end = performance.now() + timeoutMs;
     const readsAll = steps.some(({ reads }) => reads === null);
+    const ahead = stepsAhead(steps);
+    const passes = passesAhead(ahead.flatMap(({ compiled }) => compiled.expression ?? []));
     for (let row = 0; row < rows; row++) {
-      this.#slots.go(row);
+      if (passes > 0 && row % recordsAhead === 0)
+        this.#evaluateAhead(ahead, passes, row, Math.min(rows, row + recordsAhead), readsAll);
+      const record = this.#go(row, readsAll);
       this.#context.line = this.#input.lineOf(row);
       this.#context.record++;
-      this.#isLate ||= performance.now() > end;
-      const record = readsAll ? this.#slots.record() : undefined;
-      for (const step of steps) {
-        const result = this.#result(step, record, row);
-        this.#slots.set(step.slot, result);
-        if (record !== undefined) setItem(record, step.name, result);
+      for (const step of steps) this.#set(step, record, this.#result(step, record, row));
+    }
+  }
+
+  /** Goes to a record; returns it if an expression reads more of it than fields. */
+  #go(row: number, readsAll: boolean): PyDict | undefined {
+    this.#slots.go(row);
+    this.#isLate ||= performance.now() > this.#end;
+    return readsAll ? this.#slots.record() : undefined;
+  }
+
+  #set({ slot, name }: ComputationStep, record: PyDict | undefined, result: PyValue): void {
+    this.#slots.set(slot, result);
+    if (record !== undefined) setItem(record, name, result);
+  }
+
+  /** Evaluates steps for some records, so that the calls of dataset functions are answered together. */
+  #evaluateAhead(
+    steps: readonly ComputationStep[],
+    passes: number,
+    from: number,
+    to: number,
+    readsAll: boolean,
+  ): void {
+    const { host } = this.#input;
+    for (const { ahead } of steps) ahead.length = 0;
+    callAhead(host, passes, (ahead) => {
+      this.#host = ahead.host;
+      for (let row = from; row < to && !this.#isLate; row++) {
+        const record = this.#go(row, readsAll);
+        const missed = ahead.missed;
+        for (const step of steps) {
+          const known = this.#known(step, row);
+          const result = known === undefined ? this.#resultAhead(step, record) : known.result;
+          this.#set(step, record, result ?? null);
+          if (known !== undefined) step.ahead[row - from] = known;
+          else if (result !== undefined && ahead.missed === missed) this.#keep(step, result);
+        }
       }
+    });
+    this.#host = host;
+    this.#slots.leave();
+  }
+
+  /** The result of a step; undefined after an error. */
+  #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue | undefined {
+    try {
+      return this.#cast(step, this.#value(step, record));
+    } catch (error) {
+      if (asExpressionError(error) instanceof ExpressionError) return undefined;
+      throw error;
     }
   }
 
   /** Computes and stores the value of a field; None after an error. */
   #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
-    const { column, name, memo } = step;
-    const known = memo?.find(row);
-    const result = known === undefined ? this.#computed(step, record, row) : known;
+    const { column, name } = step;
+    const known = this.#known(step, row);
+    const result = known === undefined ? this.#computed(step, record, row) : known.result;
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
@@ -230,27 +221,53 @@ class Computation {
   }
 
   #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
-    const { compiled, name, memo, isRead } = step;
     try {
-      const value = this.#value(step, record);
-      const runtime = compiled.expression?.runtime ?? castRuntime;
-      const { dataType, isList } = compiled.field;
-      const result = castResult(runtime, value, dataType, isList);
-      // An expression that reads a list or an object may change it.
-      if (!isRead || typeof result !== 'object') memo?.keep(result);
+      const result = this.#cast(step, this.#value(step, record));
+      this.#keep(step, result);
       return result;
     } catch (error) {
       const known = asExpressionError(error);
       if (!(known instanceof ExpressionError)) throw error;
-      this.#note(row, name, known.message);
+      this.#note(row, step.name, known.message);
       return null;
     }
   }
 
-  #value(
-    { compiled, slot, reads, arguments: given }: ComputationStep,
-    record: PyDict | undefined,
-  ): PyValue {
+  /** The result of a step if it is known by the values that the step reads. */
+  #known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+    const { memo, valueMemo } = step;
+    if (valueMemo !== null)
+      return (
+        (step.readsInput ? step.ahead[row % recordsAhead] : undefined) ??
+        valueMemo.find(this.#read(step, step.reads!))
+      );
+    const result = memo?.find(row);
+    return result === undefined ? undefined : { result };
+  }
+
+  /** Keeps the result of a step for the same values. */
+  #keep(step: ComputationStep, result: PyValue): void {
+    const { memo, valueMemo, mayChange, compiled } = step;
+    if (mayChange && typeof result === 'object' && result !== null) return;
+    memo?.keep(result);
+    valueMemo?.keep(step.arguments, result, compiled.expression!.runtime.budget.memory);
+  }
+
+  /** The values that a step reads. */
+  #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
+    const given = step.arguments;
+    for (let i = 0; i < reads.length; i++) given[i] = this.#slots.memberValue(reads[i]!);
+    return given;
+  }
+
+  #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
+    const runtime = compiled.expression?.runtime ?? castRuntime;
+    const { dataType, isList } = compiled.field;
+    return castResult(runtime, value, dataType, isList);
+  }
+
+  #value(step: ComputationStep, record: PyDict | undefined): PyValue {
+    const { compiled, slot, reads } = step;
     const { expression, constant } = compiled;
     if (this.#isLate)
       throw limitExceeded('too much time for the records of one part of the source');
@@ -260,9 +277,13 @@ class Computation {
     }
     const slots = this.#slots;
     this.#variables[0] = slots.value(slot) ?? null;
-    if (reads === null) return expression.evaluate(record, this.#variables, this.#input.host);
-    for (let i = 0; i < reads.length; i++) given[i] = slots.memberValue(reads[i]!);
-    return expression.evaluatePaths(given, slots.lookUp, this.#variables, this.#input.host);
+    if (reads === null) return expression.evaluate(record, this.#variables, this.#host);
+    return expression.evaluatePaths(
+      this.#read(step, reads),
+      slots.lookUp,
+      this.#variables,
+      this.#host,
+    );
   }
 
   #note(row: number, name: string, message: string): void {

@@ -65,6 +65,11 @@ export class RecordSlots {
     this.#row = row;
   }
 
+  /** Forgets the values of the current record, so that they are made again. */
+  leave(): void {
+    this.#rows.fill(-1);
+  }
+
   value(slot: number): PyValue | undefined {
     if (this.#rows[slot] === this.#row) return this.#values[slot];
     const source = this.#sources[slot];

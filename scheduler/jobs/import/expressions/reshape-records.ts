@@ -10,6 +10,7 @@ import { RecordContext } from '../../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { ValueAppender } from './append-value.js';
 import {
   chunkTimeoutMs,
@@ -94,11 +95,22 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     appender.append(column, value);
   };
 
-  for (let row = 0; row < batch.rows; row++) {
+  const recordAt = (row: number): PyDict => {
     slots.go(row);
+    return slots.record();
+  };
+  const passes = passesAhead(annotation.expressionsAhead);
+  for (let row = 0; row < batch.rows; row++) {
+    if (row % recordsAhead === 0) {
+      const to = Math.min(batch.rows, row + recordsAhead);
+      callAhead(host, passes, (ahead) => {
+        for (let one = row; one < to && performance.now() < end; one++)
+          annotation.callAhead(recordAt(one), ahead.host);
+      });
+    }
     context.line = lineOf(row);
     context.record++;
-    const record = slots.record();
+    const record = recordAt(row);
     if (performance.now() < end) {
       for (const one of annotation.annotate(record, host).records) store(one);
       continue;

@@ -62,6 +62,33 @@ test('when the time of a chunk is over, the rest of its records has the error of
   ]);
 });
 
+test('longs are exact, whatever their size', () => {
+  const [two, four] = [2n ** 53n, 2n ** 32n];
+  const longs = [0n, 1n, -1n, two - 1n, 1n - two, two, -two, two + 1n, four - 1n, four, -four, -four - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+  const reader = readerNamed('json');
+  const out = new BatchBuilder();
+  const given = { columns: [], isFinal: true, hints: [] };
+  const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+  const lines = longs.map((long) => `{"n":${long}}\n`).join('');
+  reader.read(Buffer.from(lines), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given);
+  const batch = out.finish();
+  expect(batch.columns.map(({ type }) => type)).toEqual(['long']);
+  const fields = [{ name: 't', expression: "str(record.n) + ' ' + str(record.n * 10)", data_type: 'string' }];
+  const { batch: made, release } = computeFields({
+    batch,
+    expressions: { fields, data: '{}', includeErrors: true, declared: ['n', 't'], targetDataset: '7', sourceFilename: null, ...origin },
+    columns: [],
+    inputs: batch.columns,
+    host: {},
+    isLenient: false,
+    lineOf: (row) => row + 1,
+  });
+  const texts = made.data.toArray().map((row) => String(row['t']));
+  release();
+  out.release();
+  expect(texts).toEqual(longs.map((long) => `${long} ${long * 10n}`));
+}); // prettier-ignore
+
 describe('the fields of a chunk are those of its records one by one', () => {
   const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
   const { runtime } = compileExpression('1');

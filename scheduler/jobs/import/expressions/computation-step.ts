@@ -1,0 +1,106 @@
+import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
+import type { PyValue } from '../../../../engine/expression/values/values.js';
+import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import { compiledExpressions, type FieldExpressions } from './field-expressions.js';
+import type { RecordSlots, SlotMember } from './record-slots.js';
+import { ResultMemo } from './result-memo.js';
+import { ValueMemo } from './value-memo.js';
+
+/** A field to compute, with the places of what it reads in the values of a record. */
+export interface ComputationStep {
+  readonly compiled: CompiledField;
+  readonly name: string;
+  readonly slot: number;
+  /** What the expression reads; null if it may read any field. */
+  readonly reads: readonly SlotMember[] | null;
+  readonly memo: ResultMemo | null;
+  /** For expressions that call functions of datasets. */
+  readonly valueMemo: ValueMemo | null;
+  /** Another expression may read the result and change it, if it is a list or an object. */
+  readonly mayChange: boolean;
+  readonly arguments: (PyValue | undefined)[];
+  /** Nothing that it reads is a result of an expression. */
+  readonly readsInput: boolean;
+  /** The results that were known when the records were evaluated ahead, by their numbers among these. */
+  readonly ahead: ({ readonly result: PyValue } | undefined)[];
+  /** Null for a field that is not stored. */
+  readonly column: ValueColumn | null;
+}
+
+/** The fields to compute in the order in which they run. Their columns are made in the order of the request. */
+export function computationSteps(
+  expressions: FieldExpressions,
+  slots: RecordSlots,
+  columnOf: (name: string) => ValueColumn | null,
+): readonly ComputationStep[] {
+  const compiled = compiledExpressions(expressions);
+  for (const { name, is_transient: isTransient } of expressions.fields)
+    if (isTransient !== true) columnOf(String(name));
+  const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
+  const paths = reads.flatMap((one) => (one === 'all' ? [] : one));
+  const readsAll = reads.includes('all');
+  if (readsAll) slots.all();
+  for (const { field } of compiled) slots.field(field.name);
+  for (const path of paths) if (path.length === 1) slots.field(path[0]!);
+  const computed = new Set(compiled.map(({ field }) => slots.field(field.name)));
+  const mayChange = compiled.some(({ expression }) => expression?.changesNothing === false);
+  return compiled.map((one, i) => {
+    const { name, isTransient } = one.field;
+    const read = reads[i]!;
+    const members = read === 'all' ? null : read.map((path) => slots.member(path));
+    return {
+      compiled: one,
+      name,
+      slot: slots.field(name),
+      reads: members,
+      memo: resultMemo(slots, one, members, computed),
+      valueMemo: valueMemo(one, members),
+      mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
+      arguments: [],
+      readsInput: members?.every(({ slot }) => !computed.has(slot)) ?? false,
+      ahead: [],
+      column: isTransient ? null : columnOf(name),
+    };
+  });
+}
+
+/** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
+function resultMemo(
+  slots: RecordSlots,
+  { field, expression }: CompiledField,
+  reads: readonly SlotMember[] | null,
+  computed: ReadonlySet<number>,
+): ResultMemo | null {
+  if (expression === undefined || reads === null || !expression.isRepeatable) return null;
+  const ownSlot = slots.field(field.name);
+  const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
+  if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
+  const own = expression.usesName('value') ? [ownSlot] : [];
+  const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
+  if (inputs.size === 0 || inputs.size > 3) return null;
+  const codes = Array.from(inputs, (slot) => slots.codes(slot));
+  return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
+}
+
+/** The memo of an expression that calls functions of datasets, reads up to three fields alone, and changes nothing. */
+function valueMemo(
+  { expression }: CompiledField,
+  reads: readonly SlotMember[] | null,
+): ValueMemo | null {
+  if (expression === undefined || reads === null || expression.usesName('value')) return null;
+  const mayKeep = expression.datasetCalls > 0 && expression.changesNothing;
+  return mayKeep && reads.length > 0 && reads.length <= 3 ? new ValueMemo() : null;
+}
+
+/** The steps that call functions of datasets, and those whose results they read. */
+export function stepsAhead(steps: readonly ComputationStep[]): readonly ComputationStep[] {
+  const found: ComputationStep[] = [];
+  for (const step of steps.toReversed()) {
+    const { expression } = step.compiled;
+    const isRead = found.some(
+      ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
+    );
+    if (isRead || (expression?.datasetCalls ?? 0) > 0) found.unshift(step);
+  }
+  return found;
+}

@@ -1,0 +1,202 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { AppContext } from '../../../api/http/app-context.js';
+import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
+import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
+import { principalOf } from '../../../engine/catalog/access.js';
+import type {
+  BatchAnswers,
+  HostAnswer,
+  HostCall,
+} from '../../../scheduler/expressions/protocol.js';
+import { startLab } from '../lab.js';
+import { idOf, waitFor, type Client } from '../server.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { casesByTier } from '../../tier.js';
+
+/* Calls of dataset functions that few queries answer together (contract 19; threats E8). */
+
+const { server, ann, vaultId } = await startLab();
+const next = random(seed);
+const below = (limit: number): number => Math.floor(next() * limit);
+const pick = <T>(values: readonly T[]): T => values[below(values.length)]!;
+
+const words = ['a', 'A', 'b', 'ab', 'Ab', 'ß', 'SS', 'İ', 'i', 'K', '\u212a', 'ſ', 's', '', ' ', 'x y', '"', '7', '07', 'Ünï', 'ünÏ', '😀']; // prettier-ignore
+const genes = ['BRCA1', 'brca1', 'TP53', 'P53', 'EGFR', 'nope'];
+const variants = ['GRCH38-1-100-100-A', 'GRCH38-1-100-101-T', 'GRCH38-2-5-5-C', 'rs12', 'RS13'];
+const longs = [0, 7, -3, 9007199254740991];
+
+/** Some records of a dataset, of which all but `id` may be missing. */
+function madeRecords(rows: number): readonly Record<string, unknown>[] {
+  const maybe = (name: string, make: () => unknown, share = 0.85): object =>
+    next() < share ? { [name]: make() } : {};
+  const list = <T>(make: () => T): T[] => Array.from({ length: below(4) }, make);
+  return Array.from({ length: rows }, (_, id) => ({
+    id,
+    ...maybe('word', () => pick(words)),
+    ...maybe('number', () => pick(longs)),
+    ...maybe('tags', () => list(() => pick(words))),
+    ...maybe('gene', () => pick(genes)),
+    ...maybe('variant', () => pick(variants)),
+    ...maybe('parts', () => list(() => ({ name: pick(words), size: below(3) }))),
+    ...maybe('inner', () => ({ word: pick(words), score: below(8) / 4 })),
+    ...maybe('prose', () => `${pick(words)} and ${pick(words)}`),
+  }));
+}
+
+const targetFields = [
+  { name: 'number', data_type: 'long' },
+  { name: 'gene', entity_type: 'gene' },
+  { name: 'variant', entity_type: 'variant' },
+  { name: 'prose', data_type: 'text' },
+];
+
+async function newDataset(client: Client, vault: number, name: string, rows: number) {
+  const datasetId = idOf(await client.post('/v2/datasets', { vault_id: vault, name }));
+  const body = { dataset_id: datasetId, data_records: madeRecords(rows), target_fields: targetFields };
+  const { json } = await waitFor(client, `/v2/dataset_imports/${idOf(await client.post('/v2/dataset_imports', body))}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return datasetId;
+} // prettier-ignore
+
+let datasetId: number;
+let scope: FunctionScope;
+let queries = 0;
+
+beforeAll(async () => {
+  datasetId = await newDataset(ann, vaultId, 'known', 400);
+  const context = server.app.nest.get(AppContext);
+  const queryEngine = { ...context.queryEngine, trace: () => void queries++ };
+  scope = {
+    context: Object.create(context, { queryEngine: { value: queryEngine } }) as AppContext,
+    caller: (await principalOf(context.catalog, ann.user.id))!,
+    signal: new AbortController().signal,
+  };
+});
+
+/** What a call alone gives: an answer or the message of an error. */
+async function alone(call: HostCall): Promise<HostAnswer | string> {
+  return answerHostRequest(scope, call).then(
+    (answer) => answer as HostAnswer,
+    (error: unknown) => (error as Error).message,
+  );
+}
+
+async function together(batch: readonly HostCall[]): Promise<BatchAnswers> {
+  return (await answerHostRequest(scope, { batch })) as BatchAnswers;
+}
+
+/** Makes a call; the arguments in the order of the declarations. */
+type MakeCall = (selection: { entities?: unknown; filters?: unknown }) => HostCall;
+
+const functions: readonly MakeCall[] = [
+  ...[[null, 1], [['id', 'word'], 3], ['parts', 2], [['inner.score'], 50]].flatMap(([fields, limit]) =>
+    [null, '-number', ['word', 'id'], ['inner.score']].map((ordering): MakeCall => ({ entities = null, filters = null }) => ({
+      name: 'dataset_query',
+      args: JSON.stringify([datasetId, fields, limit, entities, filters, null, ordering]),
+    }))),
+  ...['id', 'word', 'tags', 'parts.size', 'inner', 'inner.score', 'word'].flatMap((field) =>
+    [null, 1, 4].map((limit): MakeCall => ({ entities = null, filters = null }) => ({
+      name: 'dataset_field_values',
+      args: JSON.stringify([datasetId, field, limit, entities, filters, null]),
+    }))),
+  ({ entities = null, filters = null }) => ({
+    name: 'dataset_count',
+    args: JSON.stringify([datasetId, entities, filters, null]),
+  }),
+]; // prettier-ignore
+
+/** Selections of one form with other values. */
+const forms: readonly (() => { entities?: unknown; filters?: unknown })[] = [
+  () => ({ filters: [['word', pick(words)]] }),
+  () => ({ filters: ['word__exact', pick(words)] }),
+  () => ({ filters: [['word__iexact', pick(words)]] }),
+  () => ({ filters: [['word__in', [pick(words), pick(words)]]] }),
+  () => ({ filters: [['word', pick([...words, null])]] }),
+  () => ({ filters: [['number', pick([...longs, '7', 7.5, 'x'])]] }),
+  () => ({ filters: [['tags', pick(words)]] }),
+  () => ({ filters: [['tags__exact', pick(words)], ['number__gte', 0]] }),
+  () => ({ filters: [['parts.name', pick(words)], ['parts.size', below(3)]] }),
+  () => ({ filters: [{ any: { path: 'parts', filters: [['name', pick(words)]] } }] }),
+  () => ({ filters: [['inner.word', pick(words)], ['number', pick(longs)]] }),
+  () => ({ filters: [{ or: [['word', pick(words)], ['inner.word', pick(words)]] }] }),
+  () => ({ filters: [{ not: ['word', pick(words)] }] }),
+  () => ({ filters: [['prose', pick(words)]] }),
+  () => ({ filters: [['inner.score', below(8) / 4]] }),
+  () => ({ filters: [['id', below(450)]] }),
+  () => ({ entities: [['gene', pick(genes)]] }),
+  () => ({ entities: [['gene', [pick(genes), pick(genes)]]], filters: [['tags', pick(words)]] }),
+  () => ({ entities: [['variant', pick(variants)]] }),
+  () => ({ entities: [['gene', pick(genes)], ['variant', pick(variants)]] }),
+  () => ({ filters: [['missing', pick(words)]] }),
+  () => ({}),
+]; // prettier-ignore
+
+describe(`answers to calls together are those to the calls alone (seed ${seed})`, () => {
+  test.each(Array.from({ length: casesByTier(12, 12) }, (_, i) => i))('batch %i', async () => {
+    const calls = new Map<string, HostCall>();
+    for (let group = 0; group < 12; group++) {
+      const [make, form] = [pick(functions), pick(forms)];
+      for (let i = 0; i < 8; i++) {
+        const call = make(form());
+        calls.set(call.name + call.args, call);
+      }
+    }
+    const batch = [...calls.values()];
+    const answers = await together(batch);
+    expect(answers).toHaveLength(batch.length);
+    for (const [i, call] of batch.entries())
+      if (answers[i] !== null) expect({ ...call, answer: answers[i] }).toEqual({ ...call, answer: await alone(call) }); // prettier-ignore
+  });
+});
+
+test('calls that differ in one value become one query', async () => {
+  const call = (id: number): HostCall => ({
+    name: 'dataset_query',
+    args: JSON.stringify([datasetId, ['word'], 1, null, [['id', id]], null, null]),
+  });
+  queries = 0;
+  const answers = await together(Array.from({ length: 1000 }, (_, id) => call(id)));
+  expect(queries).toBe(1);
+  expect(answers.filter((answer) => answer !== null && answer.json !== '[]')).toHaveLength(400);
+});
+
+test('calls of every function are answered together, in all forms of equality', async () => {
+  for (const form of [forms[0]!, forms[2]!, forms[6]!, forms[8]!, forms[10]!, forms[16]!, forms[15]!])
+    for (const make of [functions[0]!, functions.at(-3)!, functions.at(-1)!]) {
+      const calls = new Map(Array.from({ length: 30 }, () => make(form())).map((call) => [call.args, call]));
+      const answers = await together([...calls.values()]);
+      expect([...calls.keys()].filter((_, i) => answers[i] === null)).toEqual([]);
+    }
+}); // prettier-ignore
+
+test('calls that fail, that nothing is like, and of other functions are left to be made alone', async () => {
+  const of = (name: string, ...args: readonly unknown[]): HostCall => ({ name, args: JSON.stringify(args) }); // prettier-ignore
+  const filters = (word: string) => [['word', word]];
+  const answers = await together([
+    of('dataset_count', datasetId, null, filters('a'), null),
+    of('dataset_count', datasetId, null, [['nope', 1]], null),
+    of('dataset_count', datasetId, null, [['nope', 2]], null),
+    of('dataset_count', 1, null, filters('a'), null),
+    of('dataset_count', 1, null, filters('b'), null),
+    of('dataset_field_stats', datasetId, 'number', null, filters('a'), null),
+    of('dataset_field_stats', datasetId, 'number', null, filters('b'), null),
+    of('dataset_query', datasetId, null, -1, null, filters('a'), null, null),
+    of('dataset_query', datasetId, null, -1, null, filters('b'), null, null),
+  ]);
+  expect(answers).toEqual(answers.map(() => null));
+});
+
+test('a batch has the rights of its caller', async () => {
+  const bob = await server.user('bob');
+  const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+  const secret = await newDataset(bob, vault, 'secret', 20);
+  const calls = [0, 1, 2].map((id) => ({
+    name: 'dataset_count',
+    args: JSON.stringify([secret, null, [['id', id]], null]),
+  }));
+  expect(await together(calls)).toEqual([null, null, null]);
+  const caller = (await principalOf(scope.context.catalog, bob.user.id))!;
+  const own = await answerHostRequest({ ...scope, caller }, { batch: calls });
+  expect(own).toEqual(calls.map(() => ({ json: '1', floats: [] })));
+});
