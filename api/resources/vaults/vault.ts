@@ -37,6 +37,8 @@ export const provider = 'EDP';
 
 /** The permissions, the lowest first. */
 export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
+const versioning = ['disabled', 'enabled', 'suspended'] as const;
+
 /** What somebody may do in a vault, as three flags. */
 export const permissionFlags: ValueType = {
   schema: {
@@ -135,12 +137,9 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
   },
   require_unique_paths: constant(true),
   versioning: {
-    type: readBy(oneOf('disabled', 'enabled', 'suspended'), (form, key) => {
-      const choice = form.choice(key, ['disabled', 'enabled', 'suspended']);
-      if (choice === undefined || choice === 'disabled') return choice;
-      return form.fail(key, 'Versions of files are not available yet.');
-    }),
-    description: 'disabled: versions of files are not available yet.',
+    type: readBy(oneOf(...versioning), (form, key) => form.choice(key, versioning)),
+    description:
+      'enabled: a file that is uploaded under the name of another becomes a version of that. disabled and suspended: it gets another name; versions that there are stay.',
     example: 'disabled',
     create: 'optional',
     update: true,

@@ -62,7 +62,11 @@ beforeAll(async () => {
     object_type: 'file',
     filename: 'genes.csv',
   });
-  await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
+  const versioned = (versioning: string) => ann.patch(`/v2/vaults/${made.vaultId}`, { versioning });
+  await versioned('enabled');
+  for (const records of ['MYH7,b', 'MYH7,a'])
+    await send('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
+  await versioned('disabled');
   await ann.post(`/v2/objects/${datasetId}/beacon`);
   const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
   const { json: upload } = await ann.post('/v2/objects', large);
@@ -85,6 +89,7 @@ beforeAll(async () => {
     invitations: idOf(link),
     // The second ids of paths.
     ':user_id': ann.user.id,
+    version_id: 1,
     ':permission_id': idOf(
       await ann.put(permissions, { user_id: ada.user.id, permission: 'write' }),
     ),
@@ -158,7 +163,7 @@ function target({ paths: [path], id }: OperationRow): string {
   return path
     .replace(':ids', 'x')
     .replace(':id', String(own))
-    .replace(':version', '0')
+    .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replace(/:(?:user|permission)_id/, (name) => String(ids[name]));
 }
 
