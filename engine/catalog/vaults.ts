@@ -59,6 +59,7 @@ export type VaultPatch = Partial<
     | 'defaultStorageClass'
     | 'isPublic'
     | 'versioning'
+    | 'userId'
   >
 >;
 

@@ -116,6 +116,13 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
     update: true,
   },
   ...ownerFields,
+  user_id: {
+    ...ownerFields.user_id,
+    description:
+      'The owner, who may give the vault to another user of the account, as may its administrators.',
+    update: true,
+    lookup: 'update',
+  },
   account_domain: { type: text, example: 'acme', show: (_, { account }) => account.domain },
   description: descriptionField,
   metadata: metadataField,
