@@ -1,7 +1,3 @@
-/** The columns of objects that every release had. */
-const kept = `id, vault_id, parent_id, ancestor_ids, object_type, filename, path, path_key, depth, description, metadata, tags,
-  mimetype, size, md5, revision, availability, documents_count, user_id, created_at, updated_at`;
-
 /**
  * Adds versions of files and shortcuts. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks and keys of a table. What a
  * file has becomes its first version: its content, or the upload that it was created for.
@@ -32,8 +28,11 @@ export const fileVersionSchema: readonly string[] = [
     last_revision INTEGER NOT NULL,
     target TEXT,
     UNIQUE (vault_id, path_key))`,
-  `INSERT INTO next_objects (${kept}, last_revision, target)
-    SELECT ${kept}, CASE WHEN object_type <> 'file' THEN 0 WHEN revision = 0 THEN 1 ELSE revision END, NULL FROM objects`,
+  `INSERT INTO next_objects (id, vault_id, parent_id, ancestor_ids, object_type, filename, path, path_key, depth, description, metadata,
+      tags, mimetype, size, md5, revision, availability, documents_count, user_id, created_at, updated_at, last_revision, target)
+    SELECT id, vault_id, parent_id, ancestor_ids, object_type, filename, path, path_key, depth, description, metadata,
+      tags, mimetype, size, md5, revision, availability, documents_count, user_id, created_at, updated_at,
+      CASE WHEN object_type <> 'file' THEN 0 WHEN revision = 0 THEN 1 ELSE revision END, NULL FROM objects`,
   `DROP TABLE objects`,
   `ALTER TABLE next_objects RENAME TO objects`,
   `CREATE INDEX objects_parent ON objects (parent_id)`,

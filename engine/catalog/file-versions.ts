@@ -185,7 +185,7 @@ export async function describeVersion(
   await tx.run(sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isVersion(shown)}`);
 }
 
-/** Whether a vault keeps what a new content of a file replaces. Choice: `suspended` is like `disabled`: what there is stays, nothing is added. */
+/** Whether a vault keeps what a new content of a file replaces. Choice: `versioning: suspended` acts like `disabled`: existing versions of files stay, and uploads add none. */
 export async function keepsVersions(db: Database, vaultId: number): Promise<boolean> {
   const row = await db.get(sql`SELECT versioning FROM vaults WHERE id = ${vaultId}`);
   return row?.['versioning'] === 'enabled';
@@ -238,8 +238,9 @@ async function settleCurrent(
 }
 
 /**
- * Removes the version that a new content replaces; returns whether its content may be removed, too. Choice: a content that an import was created with and has not read
- * to its end stays as a deleted version.
+ * Removes the version that a new content replaces; returns whether its content may be removed, too.
+ *
+ * Choice: where no versions are kept, a content that is replaced while an import that was created with it is waiting or running stays as a deleted version.
  */
 async function replace(tx: Database, objectId: number, revision: number): Promise<boolean> {
   const version = { objectId, revision };

@@ -170,8 +170,10 @@ export class ObjectsController {
 }
 
 /**
- * The answer to creating an object. Choice: that to a further version of a file shows what was announced, as that to a new file does; until its content is there, the file
- * is otherwise shown with its current content.
+ * The answer to creating an object.
+ *
+ * Choice: the answer to a request that adds a version to a file shows the size, MD5 and media type that it announces, like the answer for a new file. Every other answer shows
+ * those of the current version, until the content of the new one has arrived.
  */
 async function createdView(
   context: AppContext,

@@ -133,7 +133,7 @@ function checkContent(written: WrittenFile, expected: ExpectedContent): void {
 }
 
 /** The file that gets a content, and the version for which it was announced; without one it becomes another version, which replaces none. */
-export interface UploadTarget extends Pick<SignedUpload, 'id' | 'userId'> {
+export interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
   readonly revision?: number;
 }
 
@@ -153,7 +153,7 @@ export interface UploadedContent {
  */
 export async function publishUpload(
   context: AppContext,
-  { id, revision: announced, userId }: UploadTarget,
+  { id, revision: announced, userId }: ContentTarget,
   scratchPath: string,
   content: UploadedContent,
   also: (tx: Tables) => Promise<void> = async () => undefined,
