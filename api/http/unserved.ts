@@ -9,14 +9,9 @@ interface UnservedOperation {
   readonly instead: string;
 }
 
-const oneVersion = 'a file has one version: upload a file of another name to keep both';
-
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
-  { methods: ['GET'], path: '/v2/objects/:id/versions', name: 'Versions of files', instead: oneVersion },
-  { methods: ['GET', 'PUT', 'DELETE'], path: '/v2/objects/:id/versions/:version', name: 'Versions of files', instead: oneVersion },
-  { methods: ['POST'], path: '/v2/objects/:id/versions/current', name: 'Versions of files', instead: oneVersion },
 ]; // prettier-ignore
 
 /** What a request for an operation that the server does not have is told; undefined for other requests. */

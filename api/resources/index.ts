@@ -65,6 +65,12 @@ import { expressionOperations, expressionSchemas } from './expressions/expressio
 import { field, fieldCreate, fieldUpdate, targetField } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
 import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
+import {
+  fileVersion,
+  fileVersionOperations,
+  restoredVersion,
+} from './file-versions/file-version.js';
+import { FileVersionsController } from './file-versions/file-versions.controller.js';
 import { Ga4ghBeaconController } from './ga4gh-beacon/ga4gh-beacon.controller.js';
 import {
   ga4ghBeaconOperations,
@@ -201,6 +207,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
+  { controller: FileVersionsController, operations: [fileVersionOperations], declarations: [fileVersion], schemas: [restoredVersion] },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: MultipartController, operations: [multipartOperations], schemas: multipartSchemas },
   { controller: DownloadsController, operations: [downloadOperations] },

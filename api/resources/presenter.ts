@@ -19,6 +19,7 @@ import {
   type ObjectContext,
   type ObjectSummaryContext,
 } from './objects/object.js';
+import { targetView } from './objects/shortcut.js';
 import { vaultSummary, type VaultContext } from './vaults/vault.js';
 
 /** The presenter of a request whose caller is known. */
@@ -87,6 +88,8 @@ export class Presenter {
     const folders = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
     const counts = await this.tables.objects.counts(folders);
     const datasets = rows.filter((row) => row.objectType === 'dataset').map((row) => row.id);
+    const files = rows.filter((row) => row.objectType === 'file').map((row) => row.id);
+    const versions = await this.tables.fileVersions.counts(files);
     const beacons = await this.tables.globalBeacons.of(datasets);
     const inherited = await this.#inheritedMetadata(rows);
     return Promise.all(
@@ -99,6 +102,9 @@ export class Presenter {
           numChildren: count?.children ?? 0,
           numDescendants: count?.descendants ?? 0,
           hasFolderChildren: (count?.folders ?? 0) > 0,
+          numVersions: versions.get(row.id) ?? 0,
+          target:
+            row.target && (await targetView(this.tables, this.caller, this.origin, row.target)),
           globalBeacon: beacons.get(row.id),
           inheritedMetadata: inherited[i]!,
           isTransformable: row.objectType === 'file' && canImport(row.filename),

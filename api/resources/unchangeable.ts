@@ -40,5 +40,6 @@ export const unchangeable = {
     'The size and the md5 of a file are those of its upload; upload a file anew to change them.',
   fields: 'Fields of a dataset are added and changed with /v2/dataset_fields.',
   template: 'A template applies when a dataset is created.',
+  target: 'The target of a shortcut cannot be changed; create another shortcut.',
   dataset: 'A field cannot be moved to another dataset.',
 } as const;

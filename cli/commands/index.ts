@@ -15,7 +15,7 @@ import { serve } from './serve.js';
 import { tokenAdd, tokenList, tokenRename, tokenRevoke } from './token.js';
 import { userInvite, userRestore, userRole } from './user-changes.js';
 import { userAdd, userList, userLoginLink, userPassword, userRemove } from './user.js';
-import { vaultPermissions, vaultShare, vaultUnshare } from './vault.js';
+import { vaultPermissions, vaultShare, vaultTransfer, vaultUnshare } from './vault.js';
 import { verify } from './verify.js';
 
 /** All commands, in the order of the help. */
@@ -30,6 +30,7 @@ export const commands: readonly Command[] = [
   tasks,
   vaultShare,
   vaultUnshare,
+  vaultTransfer,
   vaultPermissions,
   groupList,
   groupCreate,

@@ -51,6 +51,24 @@ export const vaultUnshare: Command = {
   },
 };
 
+/** `strandlake vault transfer`: makes another user the owner of a vault. */
+export const vaultTransfer: Command = {
+  name: 'vault transfer',
+  usage: 'vault transfer <vault> <email> [--url <url>] [--token <token>]',
+  help: 'makes another user of the account the owner of a vault; the former owner keeps admin as a permission',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
+    const [vault = '', email = ''] = positionals;
+    const client = await connect(values, env);
+    const [user] = await rowsOf(client, `/v1/users?email=${encodeURIComponent(email)}`);
+    if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
+    const { vaultId } = await placeAt(client, vault);
+    await client.patch(`/v2/vaults/${vaultId}`, { user_id: user['id'] });
+    terminal.note(`${email} owns ${vault} now.`);
+    return 0;
+  },
+};
+
 /** `strandlake vault permissions`: who was given what on a vault. */
 export const vaultPermissions: Command = {
   name: 'vault permissions',

@@ -13,6 +13,7 @@ export const auditActions = [
   'permission.revoke',
   'vault.publish',
   'vault.unpublish',
+  'vault.transfer',
   'vault.delete',
   'group.create',
   'group.update',

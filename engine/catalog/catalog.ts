@@ -20,6 +20,7 @@ import {
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
+import { fileVersionTable, type FileVersionTable } from './file-versions.js';
 import { grantTable, type GrantTable } from './grants.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
@@ -61,6 +62,7 @@ export interface Tables {
   readonly invitations: InvitationTable;
   readonly auditLog: AuditLogTable;
   readonly objects: ObjectTable;
+  readonly fileVersions: FileVersionTable;
   readonly multipartUploads: MultipartUploadTable;
   readonly datasets: DatasetTable;
   readonly fields: FieldTable;
@@ -183,6 +185,7 @@ function tablesOf(db: Database): Tables {
     invitations: invitationTable(db),
     auditLog: auditLogTable(db),
     objects: objectTable(db),
+    fileVersions: fileVersionTable(db),
     multipartUploads: multipartUploadTable(db),
     datasets: datasetTable(db),
     fields: fieldTable(db),

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '../core/errors.js';
 import { faultpoint } from '../core/faultpoint.js';
-import type { Sql } from './sql.js';
+import { sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
 
 /** Runs statements, either on the committed database or inside one open transaction. */
@@ -92,19 +92,32 @@ export class SqliteDatabase implements Database {
   ): Promise<T> {
     return this.#enqueue(async () => {
       if (durability === 'unflushed') this.#writer.flush(false);
-      this.#writer.begin();
-      const open = new OpenTransaction(this.#writer);
       try {
-        const result = await work(open);
-        this.#writer.commit();
-        return result;
-      } catch (error) {
-        this.#writer.rollback();
-        throw error;
+        return await this.#transact(work);
       } finally {
-        this.#changed(); // synchronous with the commit, so that no read comes in between
-        open.end();
         if (durability === 'unflushed') this.#writer.flush(true);
+      }
+    });
+  }
+
+  /**
+   * Runs `work`, which replaces tables to which others refer, in a transaction without foreign keys: with them, dropping a table would delete the rows that refer to
+   * its own (https://sqlite.org/lang_altertable.html#otheralter). Throws if more rows refer to missing ones afterwards than before.
+   */
+  async replaceTables<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    return this.#enqueue(async () => {
+      this.#writer.enforceForeignKeys(false);
+      try {
+        return await this.#transact(async (tx) => {
+          const before = await tx.all(sql`PRAGMA foreign_key_check`);
+          const result = await work(tx);
+          const after = await tx.all(sql`PRAGMA foreign_key_check`);
+          if (after.length > before.length)
+            throw new AppError('damaged', `${after.length - before.length} rows of the catalogue refer to rows that are missing`); // prettier-ignore
+          return result;
+        });
+      } finally {
+        this.#writer.enforceForeignKeys(true);
       }
     });
   }
@@ -114,6 +127,22 @@ export class SqliteDatabase implements Database {
       if (this.#reader !== this.#writer) this.#reader.close();
       this.#writer.close();
     });
+  }
+
+  async #transact<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    this.#writer.begin();
+    const open = new OpenTransaction(this.#writer);
+    try {
+      const result = await work(open);
+      this.#writer.commit();
+      return result;
+    } catch (error) {
+      this.#writer.rollback();
+      throw error;
+    } finally {
+      this.#changed(); // synchronous with the commit, so that no read comes in between
+      open.end();
+    }
   }
 
   #changed(): void {
@@ -174,8 +203,8 @@ class Connection {
     try {
       withCause(() => {
         if (!readOnly) this.#db.exec('PRAGMA journal_mode = WAL');
-        this.#db.exec('PRAGMA foreign_keys = ON');
       });
+      this.enforceForeignKeys(true);
       this.flush(true);
     } catch (error) {
       this.#db.close();
@@ -204,6 +233,11 @@ class Connection {
     withCause(() =>
       this.#db.exec(isOn ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL'),
     );
+  }
+
+  /** Whether rows may only refer to rows that exist. Without effect in a transaction. */
+  enforceForeignKeys(isOn: boolean): void {
+    withCause(() => this.#db.exec(isOn ? 'PRAGMA foreign_keys = ON' : 'PRAGMA foreign_keys = OFF'));
   }
 
   begin(): void {

@@ -7,6 +7,7 @@ import { activeStatuses } from './task-row.js';
 export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];
+  /** Every version of every file. */
   readonly files: readonly { readonly objectId: number; readonly revision: number }[];
   readonly exports: readonly { readonly id: number; readonly filename: string | null }[];
   readonly imports: readonly number[];
@@ -24,7 +25,7 @@ export async function collectVaultDeletion(db: Database, vaultId: number): Promi
  */
 export async function collectDeletion(db: Database, condition: Sql): Promise<Deletion> {
   const objects = await db.all(
-    sql`SELECT objects.id, objects.object_type, objects.revision FROM objects WHERE ${condition}
+    sql`SELECT objects.id, objects.object_type FROM objects WHERE ${condition}
         ORDER BY objects.id`,
   );
   const datasets = sql`SELECT objects.id FROM objects
@@ -35,6 +36,9 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   const imports = await db.all(
     sql`SELECT imports.id FROM imports WHERE imports.dataset_id IN (${datasets})`,
   );
+  const files = await db.all(sql`SELECT file_versions.object_id, file_versions.revision
+    FROM file_versions JOIN objects ON objects.id = file_versions.object_id WHERE ${condition}
+    ORDER BY file_versions.object_id, file_versions.revision`);
   const tasks = await db.all(sql`SELECT tasks.id FROM tasks
     WHERE tasks.status IN ('pending', 'queued', 'running')
       AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
@@ -47,8 +51,8 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   return {
     objectIds: objects.map((row) => row['id'] as number),
     datasetIds: ofType('dataset').map((row) => row['id'] as number),
-    files: ofType('file').map((row) => ({
-      objectId: row['id'] as number,
+    files: files.map((row) => ({
+      objectId: row['object_id'] as number,
       revision: row['revision'] as number,
     })),
     exports: exports.map((row) => ({

@@ -72,6 +72,8 @@ export interface NewImport {
   readonly title?: string;
   readonly description?: string | null;
   readonly objectId?: number | null;
+  /** The files of the manifest. */
+  readonly files?: readonly number[];
   readonly manifest?: JsonObject;
   readonly commitMode?: ImportRow['commitMode'];
   readonly idFields?: readonly string[] | null;
@@ -105,6 +107,8 @@ export interface ImportTable {
   list(filter: JobFilter, page: Page): Promise<Listed<ImportRow>>;
   /** Creates the import and queues its task. */
   create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
+  /** The version of a file with which an import was created; undefined for an import of an earlier release. */
+  revisionOf(id: number, objectId: number): Promise<number | undefined>;
   update(id: number, patch: ImportPatch): Promise<ImportRow | undefined>;
   /** Deletes the import and its task, but not its commits. */
   delete(id: number): Promise<void>;
@@ -159,9 +163,17 @@ export function importTable(db: Database): ImportTable {
           tags: cleanTags(job.tags ?? []),
         };
         await tx.run(imports.insert(row));
+        await keepFiles(tx, id, [
+          ...(row.objectId === null ? [] : [row.objectId]),
+          ...(job.files ?? []),
+        ]);
         await recordCreated(tx, id);
         return { row, task };
       }),
+    revisionOf: async (id, objectId) => {
+      const row = await db.get(sql`SELECT revision FROM import_files WHERE import_id = ${id} AND object_id = ${objectId}`); // prettier-ignore
+      return row?.['revision'] as number | undefined;
+    },
     update: (id, patch) =>
       // One transaction: the task of the import may set keys of the server meanwhile.
       db.atomic(async (tx) => {
@@ -183,6 +195,14 @@ export function importTable(db: Database): ImportTable {
       });
     },
   };
+}
+
+/** Keeps the present versions of files for an import, which reads these however the files change meanwhile. */
+async function keepFiles(tx: Database, id: number, files: readonly number[]): Promise<void> {
+  for (const objectId of new Set(files)) {
+    await tx.run(sql`INSERT INTO import_files (import_id, object_id, revision)
+      SELECT ${id}, objects.id, objects.revision FROM objects WHERE objects.id = ${objectId} AND objects.revision > 0`);
+  }
 }
 
 /** The entries of an object whose keys are wanted. */

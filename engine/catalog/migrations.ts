@@ -1,8 +1,9 @@
 import { objectCopySchema } from './object-copies.js';
 import { AppError } from '../core/errors.js';
 import { authenticationSchema } from './authentication-schema.js';
-import type { Database } from './database.js';
+import type { Database, SqliteDatabase } from './database.js';
 import { exportProvenanceSchema } from './exports.js';
+import { fileVersionSchema } from './file-version-schema.js';
 import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
@@ -28,6 +29,8 @@ export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
+  /** It replaces tables to which others refer. */
+  readonly replacesTables?: boolean;
 }
 
 /** All steps in order; version n is the nth step. */
@@ -51,7 +54,8 @@ export const migrations: readonly Migration[] = [
   { version: 17, name: 'provenance of exports', statements: exportProvenanceSchema },
   { version: 18, name: 'uploads in parts', statements: multipartUploadSchema },
   { version: 19, name: 'granularity of beacons', statements: granularitySchema },
-];
+  { version: 20, name: 'versions of files, shortcuts', statements: fileVersionSchema, replacesTables: true },
+]; // prettier-ignore
 
 /**
  * The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older
@@ -80,9 +84,9 @@ export async function schemaVersion(db: Database, known = migrations): Promise<n
 }
 
 /** Migrates the schema to the newest version, each step in its own transaction. */
-export async function migrate(db: Database, known = migrations): Promise<void> {
+export async function migrate(db: SqliteDatabase, known = migrations): Promise<void> {
   for (const step of known.slice(await schemaVersion(db, known))) {
-    await db.atomic(async (tx) => {
+    const apply = async (tx: Database): Promise<void> => {
       if (step.version === 1) {
         await tx.run(sql`CREATE TABLE schema_versions (
           version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`);
@@ -90,6 +94,7 @@ export async function migrate(db: Database, known = migrations): Promise<void> {
       for (const statement of step.statements) await tx.run(constant(statement));
       await tx.run(sql`INSERT INTO schema_versions (version, name, applied_at)
         VALUES (${step.version}, ${step.name}, ${Date.now()})`);
-    });
+    };
+    await (step.replacesTables ? db.replaceTables(apply) : db.atomic(apply));
   }
 }

@@ -1,13 +1,15 @@
 import type { Database } from './database.js';
-import { sql } from './sql.js';
+import { sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** The upload of a file in parts (contract 6.5). A file has at most one; it ends with the file. */
+/** The upload of a version of a file in parts (contract 6.5). It ends with the file. */
 export interface MultipartUploadRow {
   /** The id of the file. */
   readonly id: number;
+  /** The number of the version. */
+  readonly revision: number;
   readonly uploadId: string;
-  /** Size of the file. */
+  /** Size of the version. */
   readonly bytes: number;
   /** Size of every part but the last. */
   readonly partBytes: number;
@@ -21,6 +23,7 @@ const uploads = table<MultipartUploadRow>(
   'multipartUploads',
   {
     id: 'plain',
+    revision: 'plain',
     uploadId: 'plain',
     bytes: 'plain',
     partBytes: 'plain',
@@ -46,49 +49,55 @@ export const multipartUploadSchema: readonly string[] = [
 
 /** Uploads in parts. */
 export interface MultipartUploadTable {
-  /** The upload of a file. */
-  get(objectId: number): Promise<MultipartUploadRow | undefined>;
+  /** The upload of a version. */
+  get(objectId: number, revision: number): Promise<MultipartUploadRow | undefined>;
+  /** The upload of a file that was begun last and is not complete. */
+  open(objectId: number): Promise<MultipartUploadRow | undefined>;
   byUploadId(uploadId: string): Promise<MultipartUploadRow | undefined>;
   create(
-    upload: Pick<MultipartUploadRow, 'id' | 'uploadId' | 'bytes' | 'partBytes'>,
+    upload: Pick<MultipartUploadRow, 'id' | 'revision' | 'uploadId' | 'bytes' | 'partBytes'>,
   ): Promise<void>;
   /** Notes that a part has arrived now. */
-  touch(objectId: number): Promise<void>;
-  complete(objectId: number): Promise<void>;
-  delete(objectId: number): Promise<void>;
-  /** The files to whose uploads nothing has been sent since a time. */
-  idleSince(time: Millis): Promise<readonly number[]>;
+  touch(upload: UploadKey): Promise<void>;
+  complete(upload: UploadKey): Promise<void>;
+  delete(upload: UploadKey): Promise<void>;
+  /** The uploads to which nothing has been sent since a time. */
+  idleSince(time: Millis): Promise<readonly MultipartUploadRow[]>;
 }
+
+/** What identifies an upload. */
+export type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
 
 /** Statements over uploads in parts. */
 export function multipartUploadTable(db: Database): MultipartUploadTable {
+  const select = async (where: Sql): Promise<readonly MultipartUploadRow[]> => {
+    const rows = await db.all(sql`SELECT ${uploads.columns} FROM multipart_uploads WHERE ${where} ORDER BY id, revision DESC`); // prettier-ignore
+    return rows.map((row) => uploads.parse(row));
+  };
   return {
-    get: async (id) => {
-      const row = await db.get(sql`SELECT ${uploads.columns} FROM multipart_uploads WHERE id = ${id}`); // prettier-ignore
-      return row && uploads.parse(row);
-    },
-    byUploadId: async (uploadId) => {
-      const row = await db.get(sql`SELECT ${uploads.columns} FROM multipart_uploads WHERE upload_id = ${uploadId}`); // prettier-ignore
-      return row && uploads.parse(row);
-    },
+    get: async (id, revision) => (await select(isUpload({ id, revision })))[0],
+    open: async (id) => (await select(sql`id = ${id} AND is_complete = 0`))[0],
+    byUploadId: async (uploadId) => (await select(sql`upload_id = ${uploadId}`))[0],
     create: async (upload) => {
       const now = Date.now();
       await db.run(
         uploads.insert({ ...upload, isComplete: false, createdAt: now, updatedAt: now }),
       );
     },
-    touch: async (id) => {
-      await db.run(uploads.update(id, { updatedAt: Date.now() })!);
+    touch: async (upload) => {
+      await db.run(sql`UPDATE multipart_uploads SET updated_at = ${Date.now()} WHERE ${isUpload(upload)}`); // prettier-ignore
     },
-    complete: async (id) => {
-      await db.run(uploads.update(id, { isComplete: true, updatedAt: Date.now() })!);
+    complete: async (upload) => {
+      await db.run(sql`UPDATE multipart_uploads SET is_complete = 1, updated_at = ${Date.now()}
+        WHERE ${isUpload(upload)}`);
     },
-    delete: async (id) => {
-      await db.run(sql`DELETE FROM multipart_uploads WHERE id = ${id}`);
+    delete: async (upload) => {
+      await db.run(sql`DELETE FROM multipart_uploads WHERE ${isUpload(upload)}`);
     },
-    idleSince: async (time) => {
-      const rows = await db.all(sql`SELECT id FROM multipart_uploads WHERE updated_at < ${time} ORDER BY id`); // prettier-ignore
-      return rows.map((row) => row['id'] as number);
-    },
+    idleSince: (time) => select(sql`updated_at < ${time}`),
   };
+}
+
+function isUpload({ id, revision }: UploadKey): Sql {
+  return sql`id = ${id} AND revision = ${revision}`;
 }

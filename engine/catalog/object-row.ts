@@ -2,7 +2,13 @@ import type { JsonObject } from '../core/types.js';
 import { sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-export type ObjectType = 'file' | 'folder' | 'dataset';
+export type ObjectType = 'file' | 'folder' | 'dataset' | 'shortcut';
+
+/** What a shortcut leads to. It may have been deleted. */
+export type ShortcutTarget =
+  | { readonly objectType: Exclude<ObjectType, 'shortcut'> | 'vault'; readonly id: number }
+  | { readonly objectType: 'url'; readonly url: string };
+
 export interface ObjectRow {
   readonly id: number;
   readonly vaultId: number;
@@ -21,10 +27,14 @@ export interface ObjectRow {
   readonly size: number | null;
   /** Hexadecimal. */
   readonly md5: string | null;
-  /** The number of the current upload of the file's content; 0 before the first. Always 0 for folders and datasets. */
+  /** The number of the file's current version; 0 before it has content. Always 0 for what is no file. */
   readonly revision: number;
+  /** The number of the newest version that the file has had; 0 for what is no file. */
+  readonly lastRevision: number;
   readonly availability: string | null;
   readonly documentsCount: number | null;
+  /** Of a shortcut, else null. */
+  readonly target: ShortcutTarget | null;
   readonly userId: number;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
@@ -49,8 +59,10 @@ export const objects = table<ObjectRow, { pathKey: string }>(
     size: 'plain',
     md5: 'plain',
     revision: 'plain',
+    lastRevision: 'plain',
     availability: 'plain',
     documentsCount: 'plain',
+    target: 'json',
     userId: 'plain',
     createdAt: 'plain',
     updatedAt: 'plain',

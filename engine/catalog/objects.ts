@@ -3,18 +3,31 @@ import type { JsonObject } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { collectDeletion, type Deletion } from './deletion.js';
+import {
+  describeVersion,
+  fileVersionTable,
+  insertVersion,
+  keepsVersions,
+  type FileVersionRow,
+} from './file-versions.js';
 import { namesOf, normalizePath } from './full-path.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import type { Listed, Page } from './list-page.js';
 import { checkFilename, fold, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
-import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
+import {
+  isBelow,
+  objects,
+  type ObjectRow,
+  type ObjectType,
+  type ShortcutTarget,
+} from './object-row.js';
 import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
 import { cleanTags, indexObjectTags } from './tags.js';
 
-/** A file or folder to create; `datasets.create` creates datasets. */
+/** A file, folder or shortcut to create; `datasets.create` creates datasets. */
 export interface NewObject {
   readonly vaultId: number;
   readonly parentId: number | null;
@@ -28,25 +41,20 @@ export interface NewObject {
   readonly mimetype?: string | null;
   readonly size?: number | null;
   readonly md5?: string | null;
+  /** Of a shortcut. */
+  readonly target?: ShortcutTarget;
 }
 
 /** A change of `filename` or `parentId` also changes the paths of all descendants. */
 export type ObjectPatch = Partial<
-  Pick<
-    ObjectRow,
-    | 'filename'
-    | 'parentId'
-    | 'description'
-    | 'metadata'
-    | 'tags'
-    | 'mimetype'
-    | 'size'
-    | 'md5'
-    | 'revision'
-    | 'availability'
-    | 'documentsCount'
-  >
+  Pick<ObjectRow, 'filename' | 'parentId' | 'description' | 'metadata' | 'tags' | 'mimetype'>
 >;
+
+/** A file for new content: a new one, or one that gets a further version. */
+export interface AnnouncedFile {
+  readonly object: ObjectRow;
+  readonly version: FileVersionRow;
+}
 
 /** Numbers of objects below an object. */
 export interface DescendantCounts {
@@ -62,6 +70,8 @@ export interface ObjectTable {
   /** Ordered by path. */
   list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
+  /** Creates a file; in a vault that keeps versions, a further version of the file that has the name. */
+  createFile(file: Omit<NewObject, 'objectType'>): Promise<AnnouncedFile>;
   /** The folder at a path, created with its parents where missing; null for the root. Throws if a component is not a folder. */
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
@@ -89,6 +99,7 @@ export function objectTable(db: Database): ObjectTable {
     byPath,
     list: (filter, page) => listObjects(db, filter, page),
     create: (object) => db.atomic((tx) => insertObject(tx, object)),
+    createFile: (file) => db.atomic((tx) => announceFile(tx, file)),
     ensureFolder: (vaultId, path, userId) =>
       db.atomic(async (tx) => {
         let parent: ObjectRow | null = null;
@@ -111,6 +122,7 @@ export function objectTable(db: Database): ObjectTable {
         });
         if (change !== undefined) await tx.run(change);
         if (tags !== undefined) await indexObjectTags(tx, id, tags);
+        if (rest.mimetype !== undefined) await describeVersion(tx, before, rest.mimetype);
         return objectTable(tx).get(id);
       }),
     countDocuments: async (id, revision, documents) => {
@@ -152,16 +164,50 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
     size: isFile ? (object.size ?? null) : null,
     md5: isFile ? (object.md5 ?? null) : null,
     revision: 0,
-    availability: { file: 'unverified', dataset: 'available', folder: null }[object.objectType],
+    lastRevision: isFile ? 1 : 0,
+    availability: availabilities[object.objectType],
     documentsCount: object.objectType === 'dataset' ? 0 : null,
+    target: object.target ?? null,
     userId: object.userId,
     createdAt: now,
     updatedAt: now,
   };
   await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
+  if (isFile) await insertVersion(tx, { ...row, objectId: row.id, revision: 1 });
   await recordCreated(tx, row.id);
   return row;
+}
+
+const availabilities = { file: 'unverified', dataset: 'available', folder: null, shortcut: null };
+
+/**
+ * Choice: a request that adds a version to a file keeps the description, the metadata and the tags of the file where it gives none, because clients send empty
+ * ones along.
+ */
+async function announceFile(
+  tx: Database,
+  file: Omit<NewObject, 'objectType'>,
+): Promise<AnnouncedFile> {
+  const { vaultId, parentId, filename, userId, mimetype = null, size = null, md5 = null } = file;
+  const parent = await parentFolder(tx, vaultId, parentId);
+  const path = `${parent?.path ?? ''}/${filename}`;
+  const found = await objectTable(tx).byPath(vaultId, path);
+  if (found?.objectType !== 'file' || !(await keepsVersions(tx, vaultId))) {
+    const object = await insertObject(tx, { ...file, objectType: 'file' });
+    return { object, version: (await fileVersionTable(tx).get(object.id, 1))! };
+  }
+  const { description, metadata, tags = [] } = file;
+  const patch: ObjectPatch = {
+    ...(description != null && description !== '' && { description }),
+    ...(metadata && Object.keys(metadata).length > 0 && { metadata }),
+    ...(tags.length > 0 && { tags }),
+  };
+  const isChanged = Object.keys(patch).length > 0;
+  if (isChanged) await objectTable(tx).update(found.id, patch);
+  const version = await fileVersionTable(tx).announce(found, { userId, mimetype, size, md5 });
+  await recordCreated(tx, found.id);
+  return { object: (await objectTable(tx).get(found.id))!, version };
 }
 
 async function ensureChildFolder(

@@ -1,4 +1,5 @@
-import { AppError } from '../core/errors.js';
+import { AppError, invalid } from '../core/errors.js';
+import type { JsonObject } from '../core/types.js';
 import { audit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { permissionLevels, permissionOfLevel, type Permission } from './permission.js';
@@ -39,6 +40,39 @@ export async function shareVault(
     details: { ...(await holderDetails(tx, holder)), before: previous, after: permission },
   });
   return granted;
+}
+
+/**
+ * Makes another user the owner of a vault. Must run inside `catalog.transaction`. Throws `forbidden` unless the actor owns the vault or administers its account, and
+ * `invalid` for a personal vault.
+ *
+ * Choice: an owner, or an administrator of the account, gives a vault to another active user of the account with `user_id` in an update; a permission admin is not enough. The
+ * former owner keeps admin as a permission, which can be revoked.
+ */
+export async function transferVault(
+  tx: Tables,
+  actor: UserRow,
+  vault: VaultRow,
+  owner: UserRow,
+): Promise<VaultRow> {
+  const { id, userId, accountId } = vault;
+  if (vault.vaultType === 'user')
+    throw invalid('user_id', 'A personal vault cannot be given to another user.');
+  const isAdministrator = actor.role !== 'member' && actor.accountId === accountId;
+  if (actor.id !== userId && !isAdministrator)
+    throw new AppError('forbidden', 'Only the owner of a vault or an administrator of the account may give it to another user.'); // prettier-ignore
+  const before = await tx.users.get(userId);
+  const given = (await tx.vaults.update(id, { userId: owner.id }))!;
+  const ownersOf = (user: UserRow | undefined): JsonObject => ({ user_id: user?.id ?? null, email: user?.email ?? null }); // prettier-ignore
+  await audit(tx, {
+    actor,
+    action: 'vault.transfer',
+    subject: vaultSubject(given),
+    details: { before: ownersOf(before), after: ownersOf(owner) },
+  });
+  await shareVault(tx, actor, given, { userId: owner.id }, null);
+  if (before?.isActive === true) await shareVault(tx, actor, given, { userId }, 'admin');
+  return given;
 }
 
 /**

@@ -52,7 +52,14 @@ export interface NewVault {
 export type VaultPatch = Partial<
   Pick<
     VaultRow,
-    'name' | 'description' | 'metadata' | 'tags' | 'defaultStorageClass' | 'isPublic' | 'versioning'
+    | 'name'
+    | 'description'
+    | 'metadata'
+    | 'tags'
+    | 'defaultStorageClass'
+    | 'isPublic'
+    | 'versioning'
+    | 'userId'
   >
 >;
 
@@ -107,7 +114,7 @@ export interface VaultTable {
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** What a vault holds. Bytes are those of segments, and of the contents of files. */
+/** What a vault holds. Bytes are those of segments, and of all stored versions of files. */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;
@@ -271,7 +278,8 @@ export function vaultTable(db: Database): VaultTable {
           COALESCE(SUM(datasets.documents_count), 0) AS records,
           COALESCE(SUM(datasets.bytes), 0) AS "datasetBytes",
           COALESCE(SUM(objects.object_type = 'file'), 0) AS files,
-          COALESCE(SUM(CASE WHEN objects.object_type = 'file' THEN objects.size END), 0) AS "fileBytes"
+          COALESCE(SUM((SELECT SUM(file_versions.size) FROM file_versions
+            WHERE file_versions.object_id = objects.id AND file_versions.availability = 'available')), 0) AS "fileBytes"
         FROM vaults LEFT JOIN objects ON objects.vault_id = vaults.id
           LEFT JOIN datasets ON datasets.id = objects.id
         WHERE ${mayAccess(viewer)} GROUP BY vaults.id ORDER BY vaults.name_key, vaults.id`);

@@ -79,7 +79,7 @@ export class DataFolder {
   lastCheckpoint(datasetId: number): string {
     return this.path('datasets', id(datasetId), '_delta_log', '_last_checkpoint');
   }
-  /** The file of an object. `revision` counts its uploads, so that a second upload does not overwrite the first. */
+  /** The content of a version of a file, by its number, so that no version overwrites another. */
   object(objectId: number, revision: number): string {
     return this.path('objects', `${id(objectId)}-${id(revision)}`);
   }
@@ -87,13 +87,13 @@ export class DataFolder {
   get parts(): string {
     return this.path('parts');
   }
-  /** The folder with the parts of a file. */
-  partsOf(objectId: number): string {
-    return this.path('parts', id(objectId));
+  /** The folder with the parts of a version of a file: `<id>` for the first, as releases without versions have it, `<id>-<revision>` for later ones. */
+  partsOf(version: FileVersion): string {
+    return this.path('parts', partFolder(version));
   }
-  /** A part of a file, by its number and the MD5 of its bytes in hex. */
-  part(objectId: number, number: number, md5: string): string {
-    return this.path('parts', id(objectId), `${id(number)}-${md5}`);
+  /** A part, by its number and the MD5 of its bytes in hex. */
+  part(version: FileVersion, number: number, md5: string): string {
+    return this.path('parts', partFolder(version), `${id(number)}-${md5}`);
   }
   /** A finished export; `extension` as in `json.gz`. */
   export(exportId: number, extension: string): string {
@@ -139,9 +139,20 @@ export class DataFolder {
   }
 }
 
+/** The ids of a version of a file. */
+export interface FileVersion {
+  /** Of the file. */
+  readonly id: number;
+  readonly revision: number;
+}
+
 /** The file name of a version, such as `00000000000000000042.json` (Delta protocol, "Delta Log Entries"). */
 export function logEntryName(version: number): string {
   return `${id(version).padStart(20, '0')}.json`;
+}
+
+function partFolder({ id: objectId, revision }: FileVersion): string {
+  return revision === 1 ? id(objectId) : `${id(objectId)}-${id(revision)}`;
 }
 
 function id(value: number): string {

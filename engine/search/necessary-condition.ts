@@ -9,7 +9,7 @@ const maxIds = 100;
 const maxParts = 50;
 
 const everything: SearchCondition = { kind: 'all' };
-const objectTypes = ['file', 'folder', 'dataset'] as const;
+const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
 
 /**
  * A condition for SQLite that every matching object of these vaults meets, so that most other objects need not be read. Parts of the

@@ -17,7 +17,7 @@ export interface SearchVault {
 export interface SearchObject {
   readonly id: number;
   readonly vaultId: number;
-  readonly objectType: 'file' | 'folder' | 'dataset';
+  readonly objectType: 'file' | 'folder' | 'dataset' | 'shortcut';
   readonly parentId?: number | null;
   readonly path?: string;
   readonly description?: string | null;

@@ -25,7 +25,9 @@ export interface SchedulerOptions {
   readonly store: Store;
   readonly data: DataFolder;
   readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
-    Partial<Pick<Config, 'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;
+    Partial<
+      Pick<Config, 'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'keepVersionsDays'>
+    >;
   /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
   readonly now?: () => number;
@@ -130,9 +132,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       catalog.objects.countDocuments(objectId, revision, records),
   });
 
+  const { keepVersionsDays: days } = config;
+  const keeping = days === undefined ? {} : { keepVersionsMs: days * 86_400_000 };
+
   async function sweepNow(): Promise<void> {
     const failed = (error: unknown): void => report(String(error));
-    await sweepExpired(catalog, data, { now: now(), report, jobs }).catch(failed);
+    await sweepExpired(catalog, data, { now: now(), report, jobs, ...keeping }).catch(failed);
     await catalog.idempotencyKeys.sweep(now()).catch(failed);
   }
 

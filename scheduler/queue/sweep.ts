@@ -2,12 +2,15 @@ import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { budgets } from '../../engine/core/budgets.js';
+import { settings } from '../../engine/core/config.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import {
   identitiesBelow,
   identityOf,
   list,
   quarantine,
+  removeFile,
   removeTree,
   sweep,
 } from '../../engine/core/files.js';
@@ -29,6 +32,8 @@ export interface SweepOptions {
   /** Tells the operator what was moved to the quarantine. */
   report(message: string): void;
   readonly jobs?: Jobs;
+  /** How long deleted versions of files are kept. */
+  readonly keepVersionsMs?: number;
 }
 
 /** Removes what crashes left in the folders of datasets; called at start, before the scratch folders are swept. */
@@ -65,7 +70,7 @@ export async function sweepAll(
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
 
-/** Removes expired files of all kinds of job, and uploads in parts that were given up; called at start and once an hour. */
+/** Removes expired files of all kinds of job, uploads in parts that were given up, and versions of files that were deleted some days ago; called at start and once an hour. */
 export async function sweepExpired(
   catalog: Catalog,
   data: DataFolder,
@@ -74,10 +79,14 @@ export async function sweepExpired(
   for (const job of options.jobs ?? declaredJobs) {
     await job.sweepHourly?.(contextOf(catalog, data, options));
   }
-  for (const id of await catalog.multipartUploads.idleSince(options.now - budgets.multipartMs)) {
-    await catalog.multipartUploads.delete(id);
-    await removeTree(data.partsOf(id));
+  for (const one of await catalog.multipartUploads.idleSince(options.now - budgets.multipartMs)) {
+    await catalog.multipartUploads.delete(one);
+    await removeTree(data.partsOf(one));
   }
+  const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
+  const forgotten = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
+  crashpoint('versions.forgotten'); // the next start removes what is left
+  for (const { objectId, revision } of forgotten) await removeFile(data.object(objectId, revision));
 }
 
 function contextOf(
@@ -128,8 +137,8 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
 }
 
 /**
- * Removes the files of objects that no object refers to: the object was deleted or has a later file, or an upload or an export was not
- * finished, in which case the file still has its name in the folder that it came from.
+ * Removes the contents of files that no version refers to: the file or the version was deleted or replaced, or an upload or an export was not
+ * finished, in which case the content still has its name in the folder that it came from.
  */
 async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
   const origins = [await identitiesBelow(data.scratch), await identitiesBelow(data.exports)];
@@ -137,20 +146,23 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     const id = ownerOf(/^(\d+)-\d+$/, name);
     const row = id === undefined ? undefined : await catalog.objects.get(id);
     const revision = Number(name.split('-')[1]);
-    if (row?.revision === revision) continue;
+    const version = row && (await catalog.fileVersions.get(row.id, revision));
+    if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = identityOf(path) ?? '';
-    const isNewer = row !== undefined && revision > row.revision;
+    // It was stored after the backup from which the catalogue was restored.
+    const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);
   }
 }
 
-/** Removes the parts of files that are complete, and of those whose uploads were given up. */
+/** Removes the parts of versions that are complete, and of those whose uploads were given up. */
 async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void> {
   for (const { name } of await list(data.parts)) {
-    const id = ownerOf(/^(\d+)$/, name);
-    const upload = id === undefined ? undefined : await catalog.multipartUploads.get(id);
+    const id = ownerOf(/^(\d+)(?:-\d+)?$/, name);
+    const revision = Number(name.split('-')[1] ?? 1);
+    const upload = id === undefined ? undefined : await catalog.multipartUploads.get(id, revision);
     if (upload?.isComplete !== false) await remove(join(data.parts, name), id);
   }
 }

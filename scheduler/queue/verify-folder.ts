@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import type { FileVersionRow } from '../../engine/catalog/file-versions.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
-import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { Publication } from '../../engine/catalog/publish.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
@@ -156,13 +156,11 @@ async function verifyUnknownDatasets(
 
 async function verifyObjects(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
-  const { rows } = await catalog.objects.list({ viewer: null }, wholeList);
-  const files = rows.filter((row) => row.objectType === 'file' && row.revision > 0);
   const referenced = new Set<string>();
-  for (const object of files) {
-    const path = data.object(object.id, object.revision);
+  for (const version of await catalog.fileVersions.stored()) {
+    const path = data.object(version.objectId, version.revision);
     referenced.add(basename(path));
-    const problem = await problemOf(path, object);
+    const problem = await problemOf(path, version);
     if (problem !== undefined) report(`objects/${basename(path)}`, problem);
   }
   await reportUnreferenced(parts, 'objects', referenced, report);
@@ -170,7 +168,7 @@ async function verifyObjects(parts: VerifyOptions, report: ReportProblem): Promi
 
 async function problemOf(
   path: string,
-  { size, md5 }: Pick<ObjectRow, 'size' | 'md5'>,
+  { size, md5 }: Pick<FileVersionRow, 'size' | 'md5'>,
 ): Promise<string | undefined> {
   try {
     const stats = await fileStats(path);

@@ -62,6 +62,7 @@ test.each([
   [['vault', 'share', 'Lab', 'nobody', 'read'], 1, 'there is no group nobody'],
   [['vault', 'share', 'Nowhere', 'ben@acme.org', 'read'], 1, 'there is no vault for Nowhere'],
   [['vault', 'unshare', 'Lab', 'ben@acme.org'], 1, 'ben@acme.org has no permission on Lab'],
+  [['vault', 'transfer', 'Lab', 'nobody@acme.org'], 1, 'there is no user nobody@acme.org'],
   [['group', 'remove', 'nobody', 'ben@acme.org'], 1, 'there is no group nobody'],
   [['user', 'role', 'ben@acme.org', 'owner'], 2, 'must be one of member, admin, not owner'],
   [['user', 'restore', 'ben@acme.org'], 1, 'there is no removed user ben@acme.org'],
@@ -69,6 +70,13 @@ test.each([
 ] as const)('%j says what is wrong', async (argv, code, message) => {
   const [found, printed, notes] = await run(...argv);
   expect([found, printed, notes]).toEqual([code, [], expect.stringContaining(message)]);
+});
+
+test('a vault is given to another user', async () => {
+  const id = idOf(await admin.post('/v2/vaults', { name: 'Given' }));
+  const told = await run('vault', 'transfer', 'acme:given', 'BEN@acme.org');
+  expect(told).toEqual([0, [], 'BEN@acme.org owns acme:given now.']);
+  expect((await ben.get(`/v2/vaults/${id}`)).json['user_id']).toBe(ben.user.id);
 });
 
 test('users are invited, get roles, and are restored', async () => {

@@ -326,6 +326,51 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     });
   });
 
+  test(`${nameOf(fault)} at any step of another content of a file, and of a restoration`, async () => {
+    for (const versioning of ['enabled', 'disabled']) {
+      const vault = idOf(await ann.post('/v2/vaults', { name: `${nameOf(fault)} ${versioning}`, versioning })); // prettier-ignore
+      const file = await ann.post('/v2/objects', { vault_id: vault, object_type: 'file', filename: 'f' }); // prettier-ignore
+      const path = `/v2/objects/${idOf(file)}`;
+      const replace = (text: string) => send('', 'PUT', String(file.json['upload_url']), text);
+      expect((await replace('0')).status).toBe(200);
+      const current = async (): Promise<string> =>
+        (await send('', 'GET', String((await ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
+      const count = async (): Promise<number> =>
+        Number((await ann.get(path)).json['version_count']);
+      let [content, versions, uploads] = ['0', 1, 0];
+      const check = async (where: string, done: Answer, next: string): Promise<'done' | 'failed'> => {
+        armFault(undefined);
+        const isDone = done.status === 200;
+        if (isDone) content = next;
+        if (isDone && versioning === 'enabled') versions += 1;
+        expect([where, await current(), await count()]).toEqual([where, content, versions]);
+        return isDone ? 'done' : expectRefused(where, done, fault);
+      }; // prettier-ignore
+      await atEveryStep(fault, async (where) => {
+        const next = String(++uploads);
+        return check(where, await replace(next), next);
+      });
+      if (versioning === 'disabled') continue;
+      await atEveryStep(fault, async (where) => {
+        const { revision } = (await server.catalog.objects.get(idOf(file)))!;
+        const named = { version_id: revision - 1 };
+        const version = await server.catalog.fileVersions.get(idOf(file), revision - 1);
+        const text = content; // the content of every second version is the same from now on
+        const restored = await ann.post(`${path}/versions/current`, named);
+        armFault(undefined);
+        if (restored.status === 200) {
+          expect(restored.json['md5']).toBe(version?.md5);
+          versions += 1;
+          content = await current();
+          expect([where, content === text]).toEqual([where, false]);
+          return 'done';
+        }
+        expect([where, await current(), await count()]).toEqual([where, text, versions]);
+        return expectRefused(where, restored, fault);
+      });
+    }
+  });
+
   test(`${nameOf(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
     for (let nth = 1, hits = 1; hits > 0; nth += stride) {
       const name = { vault_id: vaultId, name: `delete ${nth}` };

@@ -30,11 +30,15 @@ beforeAll(async () => {
 afterEach(() => void child?.kill('SIGKILL'));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-async function start(crashPoint?: string): Promise<Client> {
+/** The argument of an API process on the data folder. */
+function config(...more: readonly string[]): string {
   const flags = ['--data', data, '--threads', '1', '--port', '0', '--multipart-mb', '1'];
-  const config = parseConfig(flags, {});
+  return JSON.stringify(parseConfig([...flags, ...more], {}));
+}
+
+async function start(crashPoint?: string): Promise<Client> {
   const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-  child = fork('dist/api/main.js', [JSON.stringify(config)], {
+  child = fork('dist/api/main.js', [config()], {
     env,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -78,6 +82,103 @@ test.each(['upload.partial', 'upload.renamed'])(
     await expectWhole();
   },
 );
+
+/** The content of a file as its download address has it. */
+async function contentOf(ann: Client, path: string): Promise<string> {
+  const { download_url: url } = (await ann.get(path)).json;
+  return (await send('', 'GET', String(url))).text;
+}
+
+test.each(
+  ['enabled', 'disabled'].flatMap((versioning) =>
+    ['upload.partial', 'upload.renamed', 'upload.published'].map((point) => [versioning, point]),
+  ),
+)(
+  'C2: with versioning %s, killed at %s of another content, the file has one of both, whole',
+  async (versioning, point) => {
+    const ann = await start(`${point}:2`);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: `${versioning} ${point}`, versioning })); // prettier-ignore
+    const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+    const [id, path] = [idOf(made), String(made.json['upload_url'])];
+    expect((await send('', 'PUT', path, 'first')).status).toBe(200);
+    const exit = once(child as ChildProcess, 'exit');
+    await expect(send('', 'PUT', path, 'second')).rejects.toThrow();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    const again = await start();
+    const download = `/v2/objects/${id}/download`;
+    const isPublished = point === 'upload.published';
+    expect(await contentOf(again, download)).toBe(isPublished ? 'second' : 'first');
+    const { pathname, search } = new URL(path);
+    const origin = new URL(String((await again.get(download)).json['download_url'])).origin;
+    expect((await send('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
+    expect(await contentOf(again, download)).toBe('second');
+    const isVersioned = versioning === 'enabled';
+    expect((await again.get(`/v2/objects/${id}`)).json['version_count']).toBe(isVersioned ? 2 : 1);
+    if (isVersioned) expect(await contentOf(again, `/v2/objects/${id}/versions/1`)).toBe('first');
+    const stored = (await readdir(join(data, 'objects'))).toSorted();
+    expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
+    await again.delete(`/v2/vaults/${vaultId}`);
+    await expectWhole();
+  },
+);
+
+test.each(['upload.renamed', 'upload.published'])(
+  'C2: killed at %s of a restoration, the versions are as before or have one more',
+  async (point) => {
+    const ann = await start(`${point}:3`);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: `restore ${point}`, versioning: 'enabled' })); // prettier-ignore
+    const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+    const id = idOf(made);
+    for (const content of ['first', 'second'])
+      expect((await send('', 'PUT', String(made.json['upload_url']), content)).status).toBe(200);
+    const exit = once(child as ChildProcess, 'exit');
+    const restore = `/v2/objects/${id}/versions/current`;
+    await expect(ann.post(restore, { version_id: 1 })).rejects.toThrow();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    const again = await start();
+    const isPublished = point === 'upload.published';
+    const contents = ['first', 'second', ...(isPublished ? ['first'] : [])];
+    expect(await contentOf(again, `/v2/objects/${id}/download`)).toBe(contents.at(-1));
+    for (const [i, content] of contents.entries())
+      expect(await contentOf(again, `/v2/objects/${id}/versions/${i + 1}`)).toBe(content);
+    expect((await again.get(`/v2/objects/${id}`)).json['version_count']).toBe(contents.length);
+    expect(await readdir(join(data, 'objects'))).toHaveLength(contents.length);
+    // Versions, deleted ones too, and their numbers survive a restart that nothing forces.
+    await again.delete(`/v2/objects/${id}/versions/2`);
+    const listed = (await again.get(`/v2/objects/${id}/versions?show_deleted=true`)).json['data'];
+    await stop();
+    const restarted = await start();
+    const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
+    expect(after.json['data']).toEqual(listed);
+    await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
+    expect(await contentOf(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
+    await restarted.delete(`/v2/vaults/${vaultId}`);
+    await expectWhole();
+  },
+);
+
+test('R9: versions that were deleted some days ago are removed by the next start, also after a kill', async () => {
+  const ann = await start();
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'purge', versioning: 'enabled' }));
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
+  const id = idOf(made);
+  for (const content of ['first', 'second'])
+    await send('', 'PUT', String(made.json['upload_url']), content);
+  await ann.delete(`/v2/objects/${id}/versions/2`);
+  await stop();
+  const killed = fork('dist/api/main.js', [config('--keep-versions-days', '0')], {
+    env: { ...process.env, STRANDLAKE_CRASH_POINT: 'versions.forgotten' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  expect(await once(killed, 'exit')).toEqual([null, 'SIGKILL']);
+  expect((await readdir(join(data, 'objects'))).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
+  const again = await start();
+  expect(await readdir(join(data, 'objects'))).toEqual([`${id}-1`]);
+  expect((await again.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
+  expect(await contentOf(again, `/v2/objects/${id}/download`)).toBe('first');
+  await again.delete(`/v2/vaults/${vaultId}`);
+  await expectWhole();
+});
 
 /** Sends those parts of a file that have not arrived, and completes it; returns the status. */
 async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Promise<number> {

@@ -100,15 +100,20 @@ export class Lake {
   }
 
   /** Creates a file object with the given bytes; returns its id. */
-  async file(filename: string, bytes: string | Uint8Array): Promise<number> {
-    const { id } = await this.catalog.objects.create({
+  async file(
+    filename: string,
+    bytes: string | Uint8Array,
+    given: { readonly size?: number; readonly md5?: string } = {},
+  ): Promise<number> {
+    const object = await this.catalog.objects.create({
       ...this.location(),
       objectType: 'file',
       filename,
     });
-    await writeFile(this.data.object(id, 1), bytes);
-    await this.catalog.objects.update(id, { revision: 1, availability: 'available' });
-    return id;
+    await writeFile(this.data.object(object.id, 1), bytes);
+    const content = { userId: this.owner().userId, size: null, md5: null, ...given };
+    await this.catalog.fileVersions.publish(object, { revision: 1, ...content });
+    return object.id;
   }
 
   async import(

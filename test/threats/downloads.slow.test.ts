@@ -143,7 +143,7 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
   const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-  const write = `/v2/uploads/${id}/2?user=${ann.user.id}`;
+  const write = `/v2/uploads/${id}/1?user=${ann.user.id}`;
   const status = async (method: string, address: string): Promise<number> =>
     (await send('', method, address, method === 'PUT' ? 'y' : undefined)).status;
   expect(await status('GET', sign(server.key, 'GET', read, 60_000))).toBe(200);

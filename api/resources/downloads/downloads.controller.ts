@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
+import { readId } from '../../http/form.js';
 import { sendFile, type StoredDownload } from './send-file.js';
 import { Operation } from '../../http/operation.js';
 import { downloadOperations } from '../objects/objects.operations.js';
@@ -26,13 +27,16 @@ export class DownloadsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
     const object = await requireSigned(this.context, request, 'object', id, 'read');
-    if (object.revision === 0 || String(object.revision) !== revision) throw notFound();
+    const { fileVersions } = this.context.catalog;
+    const number = readId(revision) ?? 0;
+    const version = await fileVersions.get(object.id, number);
+    if (version?.availability !== 'available' || version.deletedAt !== null) throw notFound();
     return this.send(
-      () => this.context.catalog.objects.get(object.id),
+      () => fileVersions.get(object.id, number),
       {
-        path: this.context.data.object(object.id, object.revision),
+        path: this.context.data.object(object.id, number),
         name: nameIn(query['response-content-disposition']),
-        etag: `"${object.md5 ?? `${object.id}-${object.revision}`}"`,
+        etag: `"${version.md5 ?? `${object.id}-${number}`}"`,
         idleMs: this.context.limits.idleMs,
       },
       request,

@@ -2,9 +2,10 @@ import type { Kinds } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import type { DataFolder } from '../../../engine/core/data-folder.js';
+import type { DataFolder, FileVersion } from '../../../engine/core/data-folder.js';
 import type { ResourceKind } from '../../http/access.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readBoolean, readId } from '../../http/form.js';
@@ -18,33 +19,39 @@ import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
  * checked whenever it is used, so that it ends with them (threats A4).
  */
 
-/** The signed path to which the user sends the bytes of a file, valid for this object and revision only. */
-export function uploadTarget(signer: UrlSigner, userId: number, object: ObjectRow): string {
+/** The signed path to which the user sends the bytes of a version of a file, valid for this one only. */
+export function uploadTarget(
+  signer: UrlSigner,
+  userId: number,
+  { objectId, revision }: FileVersionRow,
+): string {
   const expiresAt = Date.now() + budgets.uploadUrlMs;
-  const path = `/v2/uploads/${object.id}/${object.revision + 1}`;
+  const path = `/v2/uploads/${objectId}/${revision}`;
   return signer.sign('PUT', `${path}?user=${userId}`, expiresAt);
 }
 
-/** The signed path to which the user sends the bytes of a part of a file. */
+/** The signed path to which the user sends the bytes of a part of a version of a file. */
 export function partTarget(
   signer: UrlSigner,
   userId: number,
-  objectId: number,
+  { id, revision }: FileVersion,
   number: number,
 ): string {
   const expiresAt = Date.now() + budgets.uploadUrlMs;
-  return signer.sign('PUT', `/v2/uploads/${objectId}/parts/${number}?user=${userId}`, expiresAt);
+  const path = `/v2/uploads/${id}/parts/${number}?version=${revision}&user=${userId}`;
+  return signer.sign('PUT', path, expiresAt);
 }
 
-/** The signed path of a file's bytes. */
+/** The signed path of the bytes of a version of a file. */
 export function downloadTarget(
   signer: UrlSigner,
   userId: number,
-  object: ObjectRow,
+  { id, filename }: ObjectRow,
+  revision: number,
   expiresAt: number,
 ): string {
-  const path = `/v2/downloads/objects/${object.id}/${object.revision}`;
-  return signDownload(signer, userId, path, object.filename, expiresAt);
+  const path = `/v2/downloads/objects/${id}/${revision}`;
+  return signDownload(signer, userId, path, filename, expiresAt);
 }
 
 /** The signed path of an export's file, valid until the export expires. */

@@ -57,6 +57,9 @@ export async function createImport(
     source: source.kind,
     ...(source.object && { objectId: source.object.id }),
     ...(source.manifest && { manifest: source.manifest }),
+    ...(source.files && {
+      files: source.files.flatMap(({ entry }) => readId(entry['object_id']) ?? []),
+    }),
     ...((source.object || source.files) && {
       taskDescription: 'Validate and transform uploaded file',
     }),

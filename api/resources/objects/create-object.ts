@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Form } from '../../http/form.js';
@@ -7,20 +8,23 @@ import type { Caller } from '../../http/request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
 import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
+import { readTarget } from './shortcut.js';
 import { beginMultipart } from '../uploads/multipart-upload.js';
 import { unchangeable } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
 const folderType = 'application/vnd.solvebio.folder';
+const shortcutType = 'application/vnd.solvebio.shortcut';
 
-/** A created object, with its dataset if it is one. */
+/** A created object, with its dataset if it is one, or the version of a file whose content is expected. */
 export interface Created {
   readonly object: ObjectRow;
+  readonly version?: FileVersionRow;
   readonly dataset?: DatasetRow;
 }
 
 /**
- * Creates a file, a folder or a dataset with its fields, from a request whose `values` have been read: all or nothing, and
+ * Creates a file or a version of one, a folder, a shortcut, or a dataset with its fields, from a request whose `values` have been read: all or nothing, and
  * all mistakes of the request are reported at once.
  */
 export async function createObject(
@@ -47,20 +51,24 @@ export async function createObject(
   if (objectType !== 'dataset' && capacity !== undefined) {
     form.fail('capacity', 'Only datasets have a capacity.');
   }
+  const target = await readTarget(context.catalog, caller, form, objectType);
   // A vault that does not exist is answered before all other mistakes.
   const vault =
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
   form.done();
   if (!vault) throw new Error('done() lets no form without a vault pass');
   const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
-  if (objectType !== 'dataset') {
-    const mimetype = objectType === 'folder' ? folderType : (object.mimetype ?? null);
-    const created = { ...owned, objectType, mimetype };
+  if (objectType === 'file') {
     return context.catalog.transaction(async (tx) => {
-      const row = await tx.objects.create(created);
-      await beginMultipart(tx, row, context.limits);
-      return { object: row };
+      const created = await tx.objects.createFile({ ...owned, mimetype: object.mimetype ?? null });
+      await beginMultipart(tx, created.version, context.limits);
+      return created;
     });
+  }
+  if (objectType !== 'dataset') {
+    const mimetype = objectType === 'folder' ? folderType : shortcutType;
+    const created = { ...owned, objectType, mimetype, ...(target && { target }) };
+    return { object: await context.catalog.objects.create(created) };
   }
   const { size: _size, md5: _md5, ...dataset } = owned;
   return context.catalog.transaction(async (tx) => {

@@ -34,6 +34,7 @@ import {
 import { capacityField } from '../datasets/dataset.js';
 import { globalBeacon } from '../global-beacons/global-beacon.js';
 import { readStorageClass, storageClass } from '../storage-class.js';
+import { shortcutTarget } from './shortcut.js';
 
 /** What an object inside another resource shows besides its row. */
 export interface ObjectSummaryContext {
@@ -53,9 +54,13 @@ export interface ObjectContext extends ObjectSummaryContext {
   /** The file has a format that can be imported. */
   readonly isTransformable: boolean;
   readonly globalBeacon: GlobalBeaconRow | undefined;
+  /** The number of versions of a file that are not deleted. */
+  readonly numVersions: number;
+  /** The target of a shortcut; null if it was deleted or the caller may not read it. */
+  readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];
-  /** Set in the answer to creating a file. */
+  /** Set in the answer to creating a file or a version of one. */
   readonly uploadUrl?: string;
   /** The same, for a file that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
@@ -79,7 +84,7 @@ export interface ObjectValues {
   readonly fields?: readonly ObjectRow['metadata'][];
 }
 
-/** The type of a file name in a request; a null in an update is no change. */
+/** The type of an object's name in a request; a null in an update is no change. */
 export const filename = readBy(text, (form, key) =>
   form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
 );
@@ -99,7 +104,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   class_name: constant('Object'),
   id: { type: id, example: 4811 },
   object_type: {
-    type: oneOf('file', 'folder', 'dataset'),
+    type: oneOf('file', 'folder', 'dataset', 'shortcut'),
     description: 'Cannot be changed.',
     example: 'file',
     create: 'required',
@@ -108,7 +113,8 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   },
   filename: {
     type: filename,
-    description: 'Without slashes. If the name is taken, `-1`, `-2` … is appended to it.',
+    description:
+      'Without slashes. If the name is taken, `-1`, `-2` … is appended to it, or, in a vault that keeps versions, the file gets another version.',
     example: 'family-17.vcf.gz',
     create: 'required',
     update: true,
@@ -190,7 +196,7 @@ export const objectSummary = declareResource<ObjectRow, ObjectSummaryContext>({
 /** An object (contract 6.1). */
 export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
   name: 'Object',
-  description: 'An object: a file, a folder or a dataset in a vault.',
+  description: 'An object: a file, a folder, a dataset or a shortcut in a vault.',
   fields: {
     ...(summaryFields as Readonly<Record<string, ResourceField<ObjectRow, ObjectContext>>>),
     ancestor_object_ids: {
@@ -279,7 +285,8 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
     version_count: {
       type: integer,
       example: 1,
-      show: ({ objectType }) => (objectType === 'file' ? 1 : 0),
+      description: 'The number of versions of a file, without deleted ones; 1 for a shortcut.',
+      show: ({ objectType }, { numVersions }) => (objectType === 'shortcut' ? 1 : numVersions),
     },
     global_beacon: {
       type: nullable(reference('GlobalBeacon')),
@@ -287,7 +294,15 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
       show: (_, { globalBeacon: row }) =>
         row ? globalBeacon.view(row, { isDeleted: false }) : null,
     },
-    target: constant(null),
+    target: {
+      type: nullable(shortcutTarget),
+      description:
+        'What a shortcut leads to: an `object_type` of file, folder, dataset or vault with an `id`, or url with a `url`. Null when it was deleted or the caller may not read it.',
+      example: null,
+      create: 'optional',
+      lookup: true,
+      show: (_, { target }) => target,
+    },
     ...ownerFields,
     updated_by: ownerFields.user,
     account_id: { type: id, example: 1, show: (_, { account }) => account.id },

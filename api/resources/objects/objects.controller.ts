@@ -1,12 +1,14 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
+import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
+import { wholeList } from '../../../engine/catalog/list-page.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { ObjectPatch } from '../../../engine/catalog/objects.js';
-import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { createObject } from './create-object.js';
+import { createObject, type Created } from './create-object.js';
+import { followShortcuts, targetView } from './shortcut.js';
 import { removeFiles } from './remove-files.js';
 import { fileAnswer, fileFields } from './query-file.js';
 import { Form, readBoolean } from '../../http/form.js';
@@ -29,20 +31,18 @@ import { readStorageClass, setStorageClass } from '../storage-class.js';
 import { refuseChange, unchangeable } from '../unchangeable.js';
 import { object as declared, type ObjectContext } from './object.js';
 import { presignedParts } from '../uploads/multipart-upload.js';
-import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
+import { answerDownload } from '../downloads/answer-download.js';
+import { uploadTarget } from '../downloads/signed-addresses.js';
 
-/** Files, folders and datasets as objects of a vault (contract 6). */
+/** Files, folders, datasets and shortcuts as objects of a vault (contract 6). */
 @Controller()
 export class ObjectsController {
   constructor(private readonly context: AppContext) {}
 
   @CreateOperation(objectOperations.create, async (context, caller, id, request) => {
-    const row = await requireResource(context.catalog, caller, 'object', id, 'read');
-    const isWaiting = row.objectType === 'file' && row.revision === 0;
-    return presenterFor(context, request).object(
-      row,
-      isWaiting ? await uploadOf(context, row, request) : {},
-    );
+    const object = await requireResource(context.catalog, caller, 'object', id, 'read');
+    const version = await announcedIn(context, object, caller, request);
+    return createdView(context, request, { object, ...(version && { version }) });
   })
   @Access('write')
   async create(
@@ -51,23 +51,26 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const { object } = await createObject(this.context, caller, form, declared.readCreate(form));
-    const extra = object.objectType === 'file' ? await uploadOf(this.context, object, request) : {};
-    return presenterFor(this.context, request).object(object, extra);
+    const created = await createObject(this.context, caller, form, declared.readCreate(form));
+    return createdView(this.context, request, created);
   }
 
   @Operation(objectOperations.list)
   @Access('read')
-  list(
+  async list(
     @Query() query: QueryParams,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
+    const { catalog } = this.context;
+    const given = objectFilter(query, caller);
+    const follows = readBoolean(value(query, 'follow_shortcuts')) === true;
+    const filter = follows ? await followShortcuts(catalog, caller, given) : given;
     return answerList<ObjectRow>(request, query, {
       rows: async (page) => {
-        const { query: text, ...filter } = objectFilter(query, caller);
+        const { query: text, ...own } = filter;
         const searched = await searchedFilter(this.context, caller, 'objects', text);
-        return this.context.catalog.objects.list({ ...filter, ...searched }, page);
+        return catalog.objects.list({ ...own, ...searched }, page);
       },
       views: (rows) => presenterFor(this.context, request).objects(rows),
     });
@@ -98,20 +101,24 @@ export class ObjectsController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
+    const { catalog } = this.context;
     const form = new Form(body);
     const patch = declared.readUpdate(form) as ObjectPatch;
     refuseChange(form, 'vault_id', object.vaultId, unchangeable.vault);
     refuseChange(form, 'object_type', object.objectType, unchangeable.objectType);
     refuseChange(form, 'size', object.size, unchangeable.content);
     refuseChange(form, 'md5', object.md5, unchangeable.content);
+    const target =
+      object.target && (await targetView(catalog, caller, request.origin, object.target));
+    refuseChange(form, 'target', target, unchangeable.target);
     refuseChange(form, 'fields', undefined, unchangeable.fields);
     refuseChange(form, 'template_id', undefined, unchangeable.template);
-    const dataset = await this.context.catalog.datasets.get(object.id);
+    const dataset = await catalog.datasets.get(object.id);
     refuseChange(form, 'capacity', dataset?.capacity, unchangeable.capacity);
     if (!dataset) refuseChange(form, 'storage_class', null, unchangeable.storageClass);
     const newClass = dataset && readStorageClass(form, 'storage_class');
     form.done();
-    const row = await this.context.catalog.transaction(async (tx) => {
+    const row = await catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, object.id, newClass);
       return tx.objects.update(object.id, patch);
     });
@@ -133,23 +140,16 @@ export class ObjectsController {
   async download(
     @Resource() object: ObjectRow,
     @Query() query: QueryParams,
-    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    if (object.objectType !== 'file') {
-      throw new AppError(
-        'invalid',
-        `A ${object.objectType} cannot be downloaded; export a dataset.`,
-      );
+    const { objectType, revision } = object;
+    if (objectType !== 'file') {
+      const instead = objectType === 'shortcut' ? 'download its target' : 'export a dataset';
+      throw new AppError('invalid', `A ${objectType} cannot be downloaded; ${instead}.`);
     }
-    if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
-    const expiresAt = Date.now() + budgets.objectUrlMs;
-    const url =
-      request.origin + downloadTarget(this.context.signer, caller.user.id, object, expiresAt);
-    // Choice: without `redirect` the answer is JSON, because one client sends no parameter and expects JSON (contract 6.6).
-    if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
-    return { download_url: url, object_id: null };
+    if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
+    return answerDownload(this.context, object, revision, query, request, reply);
   }
 
   @Operation(objectOperations.fields)
@@ -174,19 +174,57 @@ export class ObjectsController {
   }
 }
 
-/** The address that the bytes of a new file are sent to, or those of its parts. */
+/**
+ * The answer to creating an object.
+ *
+ * Choice: the answer to a request that adds a version to a file shows the size, MD5 and media type that it announces, like the answer for a new file. Every other answer shows
+ * those of the current version, until the content of the new one has arrived.
+ */
+async function createdView(
+  context: AppContext,
+  request: ApiRequest,
+  { object, version }: Created,
+): Promise<object> {
+  const presenter = presenterFor(context, request);
+  if (version === undefined) return presenter.object(object);
+  const { size, md5, availability, mimetype } = version;
+  const announced = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
+  const shown = { ...object, ...announced, documentsCount: null };
+  return presenter.object(shown, await uploadOf(context, version, request));
+}
+
+/** The version that a repeated request has created, if its content is still expected: versions that are announced alike are as good as each other. */
+async function announcedIn(
+  { catalog }: AppContext,
+  { id }: ObjectRow,
+  { user }: Caller,
+  { body }: ApiRequest,
+): Promise<FileVersionRow | undefined> {
+  const { rows } = await catalog.fileVersions.list({ objectId: id, showDeleted: false }, wholeList);
+  const { size, md5 } = declared.readCreate(new Form(body));
+  return rows.find(
+    (row) =>
+      row.availability === 'unverified' &&
+      row.userId === user.id &&
+      row.size === (size ?? null) &&
+      row.md5 === (md5 ?? null),
+  );
+}
+
+/** The address that the bytes of a version are sent to, or those of its parts. */
 async function uploadOf(
   context: AppContext,
-  object: ObjectRow,
+  version: FileVersionRow,
   request: ApiRequest,
 ): Promise<Pick<ObjectContext, 'uploadUrl' | 'multipart'>> {
-  const upload = await context.catalog.multipartUploads.get(object.id);
+  const { objectId, revision } = version;
+  const upload = await context.catalog.multipartUploads.get(objectId, revision);
   if (upload !== undefined) {
     const parts = await presignedParts(context, upload, request);
     return { multipart: { uploadId: upload.uploadId, parts } };
   }
   const { id: userId } = request.caller!.user;
-  return { uploadUrl: request.origin + uploadTarget(context.signer, userId, object) };
+  return { uploadUrl: request.origin + uploadTarget(context.signer, userId, version) };
 }
 
 function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
@@ -215,9 +253,7 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   };
 }
 
-/** Choice: `object_type=shortcut` finds nothing instead of being an error: clients send it, and no object has that type yet. */
 function types(query: QueryParams): ObjectFilter['objectTypes'] {
   const known = ['file', 'folder', 'dataset', 'shortcut'] as const;
-  const wanted = anyOf(query, 'object_type', known) ?? anyOf(query, 'type', known);
-  return wanted?.filter((type) => type !== 'shortcut');
+  return anyOf(query, 'object_type', known) ?? anyOf(query, 'type', known);
 }

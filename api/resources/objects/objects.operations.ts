@@ -15,7 +15,7 @@ import {
 import { explainKey } from '../records/record-schemas.js';
 import { object } from './object.js';
 
-const download = answerSchema('Download', 'Where a file can be downloaded.', {
+export const download = answerSchema('Download', 'Where a file can be downloaded.', {
   download_url: {
     type: text,
     description: 'A signed address that works without credentials until it expires.',
@@ -81,12 +81,13 @@ export const objectSchemas = [download, fileFields, fileQuery, fileAnswer];
 const one: [string] = ['/v2/objects/:id'];
 const changing = `${updating} \`parent_object_id\` moves an object, \`filename\` renames it.`;
 
-/** The operations on files, folders and datasets as objects. */
+/** The operations on files, folders, datasets and shortcuts as objects. */
 export const objectOperations = declareOperations('objects', 'Objects', {
   create: {
     method: 'POST',
     paths: ['/v2/objects'],
-    summary: 'Creates a file, a folder or a dataset. The answer for a file has an `upload_url`.',
+    summary:
+      'Creates a file, a folder, a dataset or a shortcut. The answer for a file has an `upload_url`.',
     body: object.createSchema,
     status: 201,
     answer: object.schema,
@@ -98,12 +99,13 @@ export const objectOperations = declareOperations('objects', 'Objects', {
     query: {
       id: 'One object.',
       full_path: 'Exact full path.',
+      follow_shortcuts: 'true: follow the shortcuts on the way of full_path.',
       vault_id: 'Vault.',
       vault_name: 'Name of the vault.',
       vault_full_path: '`domain:vault`.',
       path: 'Exact path.',
       filename: 'Exact name.',
-      object_type: 'file, folder or dataset.',
+      object_type: 'file, folder, dataset or shortcut.',
       type: 'The same as object_type.',
       parent_object_id: 'Children of this folder; null: of the root.',
       ancestor_id: 'Everything below this folder; null: below the root.',

@@ -14,13 +14,11 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
   const removals: Promise<unknown>[] = [
     ...removed.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreNotFound)),
     ...removed.datasetIds.map((id) => removeDataset(context, id)),
-    ...removed.files
-      .filter(({ revision }) => revision > 0)
-      .flatMap(({ objectId, revision }) => [
-        removeFile(context.data.object(objectId, revision)),
-        context.scheduler.fileTables.drop(objectId),
-      ]),
-    ...removed.files.map(({ objectId }) => removeTree(context.data.partsOf(objectId))),
+    ...removed.files.flatMap(({ objectId, revision }) => [
+      removeFile(context.data.object(objectId, revision)),
+      removeTree(context.data.partsOf({ id: objectId, revision })),
+      context.scheduler.fileTables.drop(objectId),
+    ]),
     ...removed.exports
       .flatMap(({ id, filename }) =>
         filename === null ? [] : [exportFile(context.data, id, filename)],

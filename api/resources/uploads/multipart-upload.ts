@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
-import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
@@ -14,17 +14,23 @@ import type { ApiRequest } from '../../http/request.js';
 import { partTarget } from '../downloads/signed-addresses.js';
 import { publishUpload, receiveBody, removeQuietly, uploadScratch } from './receive-upload.js';
 
-/** Begins an upload in parts if the announced size of a new file requires it (contract 6.5). */
+/** Begins an upload in parts if the announced size of a version of a file requires it (contract 6.5). */
 export async function beginMultipart(
   tx: Tables,
-  { id, size }: ObjectRow,
+  { objectId: id, revision, size }: FileVersionRow,
   limits: ServerLimits,
 ): Promise<void> {
   if (size === null || size < limits.multipartBytes) return;
   const leastBytes = Math.ceil(size / budgets.uploadParts);
   const isEnough = leastBytes <= limits.partBytes;
   const partBytes = isEnough ? limits.partBytes : Math.ceil(leastBytes / 1024 ** 2) * 1024 ** 2;
-  await tx.multipartUploads.create({ id, uploadId: randomUUID(), bytes: size, partBytes });
+  await tx.multipartUploads.create({
+    id,
+    revision,
+    uploadId: randomUUID(),
+    bytes: size,
+    partBytes,
+  });
 }
 
 /** A part of a file, in the form of answers; numbers count from 1, and `end_byte` is that of its last byte. */
@@ -47,7 +53,7 @@ export async function presignedParts(
   numbers?: readonly number[],
 ): Promise<readonly PresignedPart[]> {
   const stored = new Map<number, string>();
-  for (const { name } of await list(data.partsOf(upload.id))) {
+  for (const { name } of await list(data.partsOf(upload))) {
     const [number, md5] = name.split('-');
     stored.set(Number(number), md5!);
   }
@@ -61,7 +67,7 @@ export async function presignedParts(
       start_byte: range.start,
       end_byte: range.start + range.bytes - 1,
       size: range.bytes,
-      upload_url: origin + partTarget(signer, caller!.user.id, upload.id, number),
+      upload_url: origin + partTarget(signer, caller!.user.id, upload, number),
       etag: stored.get(number) ?? null,
     };
   });
@@ -80,9 +86,10 @@ function partRange(
   return { start, bytes: Math.min(upload.partBytes, upload.bytes - start) };
 }
 
-/** The object and the part in a signed address. */
+/** The object, the version and the part in a signed address. */
 export interface SignedPart {
   readonly id: number;
+  readonly revision: number;
   readonly number: number;
 }
 
@@ -92,29 +99,29 @@ export interface SignedPart {
  */
 export async function receivePart(
   context: AppContext,
-  { id, number }: SignedPart,
+  { id, revision, number }: SignedPart,
   body: IncomingMessage,
   contentMd5: string | undefined,
 ): Promise<string> {
   const { catalog, data } = context;
-  const upload = openUpload(await catalog.multipartUploads.get(id));
+  const upload = openUpload(await catalog.multipartUploads.get(id, revision));
   const range = partRange(upload, number);
   if (range === undefined) throw notFound();
   const announced = { size: range.bytes, md5: null };
   return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
-      const folder = data.partsOf(id);
-      const others = await storedParts(context, id, number);
+      const folder = data.partsOf(upload);
+      const others = await storedParts(context, upload, number);
       await catalog.transaction(async (tx) => {
-        openUpload(await tx.multipartUploads.get(id)); // it may have ended meanwhile
+        openUpload(await tx.multipartUploads.get(id, revision)); // it may have ended meanwhile
         await makeFolder(folder);
-        await moveFile(scratchPath, data.part(id, number, md5));
+        await moveFile(scratchPath, data.part(upload, number, md5));
         await syncFolder(folder);
-        await tx.multipartUploads.touch(id);
+        await tx.multipartUploads.touch(upload);
       });
       crashpoint('part.stored');
       for (const other of others.filter((one) => one !== md5))
-        await removeQuietly(data.part(id, number, other));
+        await removeQuietly(data.part(upload, number, other));
     }),
   );
 }
@@ -122,10 +129,10 @@ export async function receivePart(
 /** The MD5s of the files of a part: more than one only after a crash. */
 async function storedParts(
   { data }: AppContext,
-  id: number,
+  upload: MultipartUploadRow,
   number: number,
 ): Promise<readonly string[]> {
-  const names = (await list(data.partsOf(id))).map(({ name }) => name.split('-'));
+  const names = (await list(data.partsOf(upload))).map(({ name }) => name.split('-'));
   return names.flatMap(([part, md5]) => (Number(part) === number ? [md5!] : []));
 }
 
@@ -142,20 +149,20 @@ export interface UploadedPart {
 }
 
 /**
- * Joins the parts of an upload for a user, and makes them the content of the file if its size and MD5 are those announced at its creation. Throws a 400 that names the
+ * Joins the parts of an upload for a user, and makes them the content of the version if its size and MD5 are those announced. Throws a 400 that names the
  * parts that are missing or differ; these can be sent again. An upload that is complete stays as it is.
  */
 export async function completeMultipart(
   context: AppContext,
-  { id }: MultipartUploadRow,
+  { id, revision }: MultipartUploadRow,
   userId: number,
   parts: readonly UploadedPart[],
 ): Promise<void> {
   const { catalog } = context;
   await withDatasetLock(id, async () => {
-    const upload = await catalog.multipartUploads.get(id);
-    const object = await catalog.objects.get(id);
-    if (upload === undefined || object === undefined) throw notFound(); // aborted or deleted meanwhile
+    const upload = await catalog.multipartUploads.get(id, revision);
+    const version = await catalog.fileVersions.get(id, revision);
+    if (upload === undefined || version === undefined) throw notFound(); // aborted or deleted meanwhile
     if (upload.isComplete) return;
     const names = await checkedParts(context, upload, parts);
     const scratchPath = uploadScratch(context, id);
@@ -163,18 +170,18 @@ export async function completeMultipart(
       const written = await writeStream(scratchPath, joined(names));
       if (written.bytes !== upload.bytes)
         throw new AppError('invalid', `The parts have ${written.bytes} bytes, but the file was announced with ${upload.bytes}.`); // prettier-ignore
-      if (object.md5 !== null && object.md5 !== written.md5)
-        throw new AppError('invalid', `The file's md5 is ${written.md5}, but ${object.md5} was announced: send the parts that differ again.`); // prettier-ignore
+      if (version.md5 !== null && version.md5 !== written.md5)
+        throw new AppError('invalid', `The file's md5 is ${written.md5}, but ${version.md5} was announced: send the parts that differ again.`); // prettier-ignore
       crashpoint('multipart.joined');
-      await publishUpload(context, { id, userId }, scratchPath, written, (tx) =>
-        tx.multipartUploads.complete(id),
+      await publishUpload(context, { id, revision, userId }, scratchPath, written, (tx) =>
+        tx.multipartUploads.complete(upload),
       );
     } catch (error) {
       await removeQuietly(scratchPath);
       throw error;
     }
     crashpoint('multipart.published');
-    await removeParts(context, id);
+    await removeParts(context, upload);
   }).catch(async (error: unknown) => {
     if ((await catalog.objects.get(id)) === undefined) throw notFound();
     throw error;
@@ -193,7 +200,7 @@ async function checkedParts(
   if (unknown !== undefined)
     throw invalid('parts', `The file has no part ${unknown.number}; its parts are 1 to ${count}.`);
   if (given.size < parts.length) throw invalid('parts', 'A part is named twice.');
-  const stored = new Set((await list(context.data.partsOf(upload.id))).map(({ name }) => name));
+  const stored = new Set((await list(context.data.partsOf(upload))).map(({ name }) => name));
   const numbers = Array.from({ length: count }, (_, i) => i + 1);
   const missing = numbers.filter((number) => !given.has(number));
   if (missing.length > 0)
@@ -201,7 +208,7 @@ async function checkedParts(
   const wrong = numbers.filter((number) => !stored.has(`${number}-${given.get(number)}`));
   if (wrong.length > 0)
     throw invalid('parts', `These parts have not arrived with the etag given; send them again: ${shown(wrong)}.`); // prettier-ignore
-  return numbers.map((number) => context.data.part(upload.id, number, given.get(number)!));
+  return numbers.map((number) => context.data.part(upload, number, given.get(number)!));
 }
 
 function shown(numbers: readonly number[]): string {
@@ -221,20 +228,21 @@ async function* joined(paths: readonly string[]): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Ends an upload in parts and removes its parts; the file stays without content. Throws a 400 if there is none to end. */
+/** Ends the upload in parts of a file that was begun last, and removes its parts; the version stays without content. Throws a 400 if there is none to end. */
 export async function abortMultipart(context: AppContext, id: number): Promise<void> {
   await withDatasetLock(id, async () => {
-    await context.catalog.transaction(async (tx) => {
-      const upload = await tx.multipartUploads.get(id);
-      if (upload === undefined || upload.isComplete)
+    const ended = await context.catalog.transaction(async (tx) => {
+      const upload = await tx.multipartUploads.open(id);
+      if (upload === undefined)
         throw new AppError('invalid', 'The object has no upload in parts that could be aborted.');
-      await tx.multipartUploads.delete(id);
+      await tx.multipartUploads.delete(upload);
+      return upload;
     });
-    await removeParts(context, id);
+    await removeParts(context, ended);
   });
 }
 
-/** Removes the parts of a file, ignoring errors: the next start removes what is left. */
-export async function removeParts({ data }: AppContext, id: number): Promise<void> {
-  await removeTree(data.partsOf(id)).catch(() => undefined);
+/** Removes the parts of a version, ignoring errors: the next start removes what is left. */
+async function removeParts({ data }: AppContext, upload: MultipartUploadRow): Promise<void> {
+  await removeTree(data.partsOf(upload)).catch(() => undefined);
 }

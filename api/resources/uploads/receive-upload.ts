@@ -9,7 +9,7 @@ import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.
 import type { AppContext } from '../../http/app-context.js';
 import { requireOfUser } from '../../http/require-resource.js';
 
-/** The object, the revision and the user in a signed upload URL. */
+/** The object, the number of the version and the user in a signed upload URL. */
 export interface SignedUpload {
   readonly id: number;
   readonly revision: number;
@@ -17,8 +17,9 @@ export interface SignedUpload {
 }
 
 /**
- * Streams a body to disk and makes it the content of the file, if its size and MD5 are those announced in the request or at the
- * creation of the file. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8).
+ * Streams a body to disk and makes it the content of the version for which the address was signed, if its size and MD5 are those announced in the request or with
+ * the version. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8). What is sent again to an address that was used becomes another
+ * version.
  */
 export async function receiveUpload(
   context: AppContext,
@@ -27,8 +28,11 @@ export async function receiveUpload(
   contentMd5: string | undefined,
 ): Promise<string> {
   const object = await context.catalog.objects.get(target.id);
-  if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
-  const announced = target.revision === 1 ? object : { size: null, md5: null };
+  if (object?.objectType !== 'file') throw notFound();
+  const version = await context.catalog.fileVersions.get(target.id, target.revision);
+  if ((await context.catalog.fileVersions.numberFor(object, target.revision)) === undefined)
+    throw notFound();
+  const announced = version?.availability === 'unverified' ? version : { size: null, md5: null };
   return receiveBody(context, object.id, body, announced, contentMd5, (scratchPath, written) =>
     publishUpload(context, target, scratchPath, written),
   );
@@ -44,7 +48,7 @@ export async function receiveBody(
   body: IncomingMessage,
   announced: AnnouncedContent,
   contentMd5: string | undefined,
-  publish: (scratchPath: string, written: WrittenFile) => Promise<void>,
+  publish: (scratchPath: string, written: WrittenFile) => Promise<unknown>,
 ): Promise<string> {
   const expected = expectedContent(announced, body.headers['content-length'], contentMd5);
   const scratchPath = uploadScratch(context, objectId);
@@ -83,7 +87,7 @@ interface ExpectedContent {
   readonly md5s: readonly string[];
 }
 
-/** The size and MD5 of the first revision may be set when the file is created; those of later revisions come with the upload. */
+/** The size and MD5 of a version may be announced when it is created; those of another one come with the upload. */
 function expectedContent(
   announced: AnnouncedContent,
   contentLength: string | undefined,
@@ -128,42 +132,60 @@ function checkContent(written: WrittenFile, expected: ExpectedContent): void {
   throw new AppError('invalid', `the body's md5 is ${written.md5}, but ${wrong} was announced`);
 }
 
+/** The file that gets a content, and the version for which it was announced; without one it becomes another version, which replaces none. */
+export interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
+  readonly revision?: number;
+}
+
+/** A content in the scratch folder; `mimetype` is that of the file where it is absent. */
+export interface UploadedContent {
+  readonly bytes: number | null;
+  readonly md5: string | null;
+  readonly mimetype?: string | null;
+}
+
 /**
- * Makes a file of the scratch folder the content of an object, and removes it there; `also` is done in the same transaction. Each upload has a scratch file of its own;
- * of concurrent uploads, the last to finish becomes the content. Throws 404 or 403 if the user has lost the permission to write since the upload began (threat A4).
+ * Makes a file of the scratch folder the content of a version of a file, and removes it there; `also` is done in the same transaction. Each upload has a scratch file of
+ * its own; of concurrent uploads to one address, the last to finish becomes the content. Returns the number of the version. Throws 404 or 403 if the user has lost the permission to write since the
+ * upload began (threat A4).
+ *
+ * Choice: bytes that are sent again to an address that was used add no version if they are the current content, because clients repeat uploads whose answer got lost.
  */
 export async function publishUpload(
   context: AppContext,
-  { id, userId }: Pick<SignedUpload, 'id' | 'userId'>,
+  { id, revision: announced, userId }: ContentTarget,
   scratchPath: string,
-  written: WrittenFile,
+  content: UploadedContent,
   also: (tx: Tables) => Promise<void> = async () => undefined,
-): Promise<void> {
+): Promise<number> {
   let linked: string | undefined;
   const published = context.catalog.transaction(async (tx) => {
     const object = await requireOfUser(tx, userId, 'object', id, 'write');
-    const revision = object.revision + 1;
+    const { bytes: size, ...described } = content;
+    const next = object.lastRevision + 1;
+    const isAdded = announced === undefined;
+    const revision = isAdded ? next : await tx.fileVersions.numberFor(object, announced);
+    if (revision === undefined) throw notFound(); // deleted meanwhile
+    const isSame = object.revision > 0 && object.md5 === content.md5 && object.size === size;
+    if (!isAdded && revision !== announced && isSame) return { revision: object.revision };
     const path = context.data.object(id, revision);
     await linkFile(scratchPath, path); // the name in the scratch folder shows a restart that this was not completed
     linked = path;
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
-    await tx.objects.update(id, {
-      revision,
-      size: written.bytes,
-      md5: written.md5,
-      availability: 'available',
-      documentsCount: null,
-    });
+    const stored = { ...described, revision, userId, size };
+    const replaced = await tx.fileVersions.publish(object, stored, isAdded);
     await also(tx);
-    return object.revision;
+    return { revision, replaced };
   });
-  const replaced = await published.catch(async (error: unknown) => {
+  const { revision, replaced } = await published.catch(async (error: unknown) => {
     if (linked !== undefined) await removeQuietly(linked);
     throw error;
   });
   await removeQuietly(scratchPath);
-  if (replaced === 0) return;
-  await removeQuietly(context.data.object(id, replaced));
+  if (linked === undefined) return revision;
+  crashpoint('upload.published');
+  if (replaced !== undefined) await removeQuietly(context.data.object(id, replaced));
   await context.scheduler.fileTables.drop(id);
+  return revision;
 }

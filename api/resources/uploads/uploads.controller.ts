@@ -1,10 +1,11 @@
-import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
+import { Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { requireSigned, signedUser } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
+import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { receivePart } from './multipart-upload.js';
 import { receiveUpload } from './receive-upload.js';
@@ -38,11 +39,13 @@ export class UploadsController {
   async part(
     @Param('id') id: string,
     @Param('number') number: string,
+    @Query() query: QueryParams,
     @Headers('content-md5') contentMd5: string | undefined,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const target = { id: readId(id) ?? 0, number: readId(number) ?? 0 };
+    const revision = readId(query['version']) ?? 1; // addresses of first versions have none
+    const target = { id: readId(id) ?? 0, revision, number: readId(number) ?? 0 };
     return this.receive(id, request, reply, () =>
       receivePart(this.context, target, request.raw, contentMd5),
     );

@@ -43,7 +43,7 @@ export const usageOperations = declareOperations('usage', 'Vaults', {
  * What an account stores.
  *
  * Choice: usage is counted over the vaults of the account that the user may read, from the catalogue: bytes of datasets are those of their newest
- * version (`GET /v2/datasets/{id}/disk_use` has earlier ones), and a copy of a file, which shares its bytes, counts like any other.
+ * version (`GET /v2/datasets/{id}/disk_use` has earlier ones), a copy of a file, which shares its bytes, counts like any other, and so does every version of a file that is stored.
  */
 @Controller()
 export class UsageController {

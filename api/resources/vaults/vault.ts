@@ -37,6 +37,8 @@ export const provider = 'EDP';
 
 /** The permissions, the lowest first. */
 export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
+const versioning = ['disabled', 'enabled', 'suspended'] as const;
+
 /** What somebody may do in a vault, as three flags. */
 export const permissionFlags: ValueType = {
   schema: {
@@ -114,6 +116,13 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
     update: true,
   },
   ...ownerFields,
+  user_id: {
+    ...ownerFields.user_id,
+    description:
+      'The owner, who may give the vault to another user of the account, as may its administrators.',
+    update: true,
+    lookup: 'update',
+  },
   account_domain: { type: text, example: 'acme', show: (_, { account }) => account.domain },
   description: descriptionField,
   metadata: metadataField,
@@ -135,12 +144,9 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
   },
   require_unique_paths: constant(true),
   versioning: {
-    type: readBy(oneOf('disabled', 'enabled', 'suspended'), (form, key) => {
-      const choice = form.choice(key, ['disabled', 'enabled', 'suspended']);
-      if (choice === undefined || choice === 'disabled') return choice;
-      return form.fail(key, 'Versions of files are not available yet.');
-    }),
-    description: 'disabled: versions of files are not available yet.',
+    type: readBy(oneOf(...versioning), (form, key) => form.choice(key, versioning)),
+    description:
+      'enabled: a file that is uploaded under the name of another becomes a version of that. disabled and suspended: it gets another name; versions that there are stay.',
     example: 'disabled',
     create: 'optional',
     update: true,

@@ -2,7 +2,7 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import { audit } from '../../../engine/catalog/audit-log.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { vaultSubject } from '../../../engine/catalog/share-vault.js';
+import { transferVault, vaultSubject } from '../../../engine/catalog/share-vault.js';
 import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
 import { anyOf, ids, omitUndefined, oneId, value } from '../../http/list-query.js';
@@ -13,6 +13,7 @@ import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { searchedFilter } from '../search/list-search.js';
 import { presenterFor } from '../presenter.js';
+import { namedUser } from '../users/named-user.js';
 import { provider, vault, type VaultContext } from './vault.js';
 
 /** The operations on vaults. */
@@ -27,7 +28,7 @@ export const vaultOperations = crudOperations('vaults', {
     full_path: '`domain:vault`, or a path in the vault.',
     account_domain: 'Domain of the account.',
     account_id: 'Account.',
-    user_id: 'Creator.',
+    user_id: 'Owner.',
     vault_type: 'user, personal or general.',
     provider: 'Provider.',
     tags: 'One tag.',
@@ -71,10 +72,16 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
       return row;
     });
   },
-  update: async ({ catalog }, { caller, form, values }, { id }) => {
+  update: async ({ catalog }, { caller, form, values }, { id, accountId }) => {
+    const ownerId = form.id('user_id', 'Must be the id of a user.');
     form.done();
     return catalog.transaction(async (tx) => {
-      const before = await tx.vaults.get(id);
+      let before = await tx.vaults.get(id);
+      if (before !== undefined && ownerId !== undefined && ownerId !== before.userId) {
+        const owner = await namedUser(tx, form, accountId);
+        form.done();
+        before = await transferVault(tx, caller.user, before, owner!);
+      }
       const row = await tx.vaults.update(id, values);
       if (row !== undefined && row.isPublic !== before?.isPublic) {
         await requireResource(tx, caller, 'vault', id, 'admin');

@@ -22,8 +22,8 @@ export type CopiedObject = Pick<
   | 'size'
   | 'md5'
   | 'revision'
-  | 'availability'
   | 'documentsCount'
+  | 'target'
 >;
 
 /** The files have their ids as names in the scratch folder. */

@@ -9,7 +9,7 @@ import type { CopyParams, CopyResult } from './copy-types.js';
 const reportEach = 100;
 
 /**
- * Copies files and folders into a vault; datasets are skipped. The contents of files never change, so a copy shares them: `run` links them
+ * Copies files, in their current versions, folders and shortcuts into a vault; datasets are skipped. The contents of files never change, so a copy shares them: `run` links them
  * into the scratch folder, where they stay when an original is deleted, and `publish` creates all objects at once.
  */
 export const copyJob: Job<'copy', CopyParams, CopyResult> = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
-import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { ObjectRow, ObjectType } from '../../../engine/catalog/object-row.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
@@ -47,8 +47,8 @@ export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): P
 
 function copiedOf(row: ObjectRow): CopiedObject {
   const { id, parentId, objectType, filename, path, description, metadata, tags } = row;
-  const { mimetype, size, md5, revision, availability, documentsCount } = row;
-  return { id, parentId, objectType, filename, path, description, metadata, tags, mimetype, size, md5, revision, availability, documentsCount }; // prettier-ignore
+  const { mimetype, size, md5, revision, documentsCount, target } = row;
+  return { id, parentId, objectType, filename, path, description, metadata, tags, mimetype, size, md5, revision, documentsCount, target }; // prettier-ignore
 }
 
 /** Creates the copies of all objects, in one transaction. */
@@ -80,17 +80,19 @@ export async function publishCopy(
         mimetype: one.mimetype,
         size: one.size,
         md5: one.md5,
+        ...(one.target && { target: one.target }),
       });
       parents.set(one.id, made.id);
       if (one.objectType !== 'file' || one.revision === 0) continue;
       await link(join(scratch, String(one.id)), data.object(made.id, 1));
-      const { availability, documentsCount } = one;
-      await tx.objects.update(made.id, { revision: 1, availability, documentsCount });
+      const { size, md5, documentsCount } = one;
+      await tx.fileVersions.publish(made, { revision: 1, userId: copy.userId, size, md5, documentsCount }); // prettier-ignore
     }
     if (blobs.length > 0) await syncFolder(data.objects);
     crashpoint('copy.linked');
-    const files = objects.filter(({ objectType }) => objectType === 'file').length;
-    const counts = { files, folders: objects.length - files, datasets_skipped: skipped };
+    const count = (type: ObjectType): number => objects.filter(({ objectType }) => objectType === type).length; // prettier-ignore
+    const files = count('file');
+    const counts = { files, folders: count('folder'), shortcuts: count('shortcut'), datasets_skipped: skipped }; // prettier-ignore
     const progress = { percent: 100, processed_records: files, total_records: files };
     await tx.tasks.complete(task.id, { metadata: { progress, ...counts }, now: now() });
   });

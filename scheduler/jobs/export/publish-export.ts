@@ -5,7 +5,6 @@ import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
-import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
@@ -84,7 +83,7 @@ export async function publishExport(
   let blob: string | undefined;
   const completed = catalog.transaction(async (tx) => {
     const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
-    if (target !== undefined) blob = data.object(target.id, target.revision);
+    blob = target?.blob;
     // The name under which a browser saves the file; it is never used as a path.
     const filename = `${dataset?.filename ?? 'export'}-${row.id}.${extension}`;
     await tx.exports.update(row.id, {
@@ -93,7 +92,7 @@ export async function publishExport(
       bytes: result.bytes,
       documentsCount: result.records,
       logVersion: result.version,
-      targetObjectId: target?.id ?? null,
+      targetObjectId: target?.objectId ?? null,
       expiresAt: time + budgets.exportUrlMs,
     });
     const metadata = {
@@ -123,14 +122,17 @@ function finalProgress(progress: JsonObject, records: number): JsonObject {
   return { ...progress, processed_records: records, total_records: records, percent: 100 };
 }
 
-/** Creates the file object at `target_full_path`; undefined without one. Its file remains when the export expires. */
+/**
+ * Creates the file at `target_full_path`, or a further version of the one that is there (contract 6.8); undefined without a path. Its content remains when the export
+ * expires.
+ */
 async function targetOf(
   tx: Tables,
   row: ExportRow,
   result: ExportResult,
   exported: { readonly file: string; readonly extension: string; readonly mediaType: string },
   data: DataFolder,
-): Promise<ObjectRow | undefined> {
+): Promise<{ readonly objectId: number; readonly blob: string } | undefined> {
   if (row.targetFullPath === null) return undefined;
   const { vaultId, folder, filename } = await exportTarget(
     tx,
@@ -139,28 +141,24 @@ async function targetOf(
     exported.extension,
   );
   const parent = await tx.objects.ensureFolder(vaultId, folder, row.userId);
-  const object = await tx.objects.create({
+  const content = { userId: row.userId, size: result.bytes, md5: result.md5 };
+  const { object, version } = await tx.objects.createFile({
+    ...content,
     vaultId,
     parentId: parent?.id ?? null,
-    objectType: 'file',
     filename,
-    userId: row.userId,
     mimetype: exported.mediaType,
-    size: result.bytes,
-    md5: result.md5,
   });
+  const { revision } = version;
   // A kill before the end of the transaction leaves a file without an object, which the sweep at start removes.
-  const blob = data.object(object.id, 1);
+  const blob = data.object(object.id, revision);
   await linkFile(exported.file, blob);
   await syncFolder(data.objects).catch(async (error: unknown) => {
     await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
-  return tx.objects.update(object.id, {
-    revision: 1,
-    availability: 'available',
-    documentsCount: result.records,
-  });
+  await tx.fileVersions.publish(object, { ...content, revision, documentsCount: result.records });
+  return { objectId: object.id, blob };
 }
 
 /**

@@ -24,7 +24,7 @@ export async function sourcesOf(
     return [sourceOf(row, location, 'data_records', null, 'json')];
   }
   if (row.source === 'object') {
-    const { location, filename } = await objectLocation(row.objectId, task, context);
+    const { location, filename } = await objectLocation(row, row.objectId, task, context);
     return [sourceOf(row, location, filename, null, null)];
   }
   const sources: ImportSource[] = [];
@@ -33,7 +33,7 @@ export async function sourcesOf(
     if (location.kind === 'url') {
       sources.push(sourceOf(row, location, fileNameOf(location.url), entry, null));
     } else {
-      const object = await objectLocation(location.objectId, task, context);
+      const object = await objectLocation(row, location.objectId, task, context);
       checkExpected(object.filename, entry, object.location.md5, object.bytes);
       sources.push(sourceOf(row, object.location, object.filename, entry, null));
     }
@@ -100,7 +100,9 @@ function sourceOf(
   };
 }
 
+/** The content of a file with which an import was created, even if the file has another one now. */
 async function objectLocation(
+  row: ImportRow,
   objectId: number | null,
   task: TaskRow,
   { catalog, data }: PublishContext,
@@ -112,10 +114,15 @@ async function objectLocation(
   const object = objectId === null ? undefined : await catalog.objects.get(objectId);
   if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
   await checkPermission(catalog, task.userId, 'object', object.id, 'read');
-  if (object.availability !== 'available') {
-    throw new AppError('invalid', `${object.filename} has not been uploaded yet`);
+  const { id, filename } = object;
+  const kept = await catalog.imports.revisionOf(row.id, id);
+  const revision = kept ?? object.revision;
+  const version = await catalog.fileVersions.get(id, revision);
+  if (version?.availability !== 'available') {
+    const problem = kept === undefined ? 'has not been uploaded yet' : 'no longer has the content with which the import was created'; // prettier-ignore
+    throw new AppError('invalid', `${filename} ${problem}`);
   }
-  const { id, revision, md5, filename, size } = object;
+  const { md5, size } = version;
   const file = data.object(id, revision);
   return {
     location: { kind: 'file', file, identity: `object ${id}-${revision}`, md5 },

@@ -171,7 +171,10 @@ describe('a token that may only read', () => {
       if (needsNoToken(id)) continue;
       for (const path of row.paths) {
         const kind = path.endsWith('/beacon') ? 'dataset' : (path.split('/')[2] ?? '');
-        const target = path.replace(':id', String(ids[kind])).replace(':ids', 'x');
+        const target = path
+          .replace(':id', String(ids[kind]))
+          .replace(':ids', 'x')
+          .replace(':version', '1');
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
         const { status } = await send(server.url, row.method, target, body, headers);
         // The check of a rollback is for those who may roll back, permissions are for those who may change them.

@@ -30,6 +30,7 @@ const writable: Readonly<Record<string, readonly string[]>> = {
     'default_storage_class',
     'versioning',
     'is_public',
+    'user_id',
   ],
   objects: ['filename', 'parent_object_id', 'description', 'metadata', 'tags', 'mimetype'],
   datasets: ['name', 'vault_parent_object_id', 'description', 'metadata', 'tags', 'storage_class'],

@@ -32,6 +32,11 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'objects.delete': 'write',
   'objects.download': 'read',
   'multipart.abort': 'write',
+  'fileVersions.list': 'read',
+  'fileVersions.download': 'read',
+  'fileVersions.undelete': 'write',
+  'fileVersions.delete': 'write',
+  'fileVersions.restore': 'write',
   'objects.fields': 'read',
   'objects.query': 'read',
   'globalBeacons.get': 'read',
@@ -169,7 +174,8 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     tasks: fixture.taskId,
   };
   const id = kind === 'right' ? ids[path.split('/')[2] ?? ''] : 987_654_321_987;
-  return path.replace(':ids', 'x').replace(':id', String(id)).replace(':version', '0');
+  const version = path.includes('/versions/') ? '1' : '0';
+  return path.replace(':ids', 'x').replace(':id', String(id)).replace(':version', version);
 }
 
 function call(client: Client, row: OperationRow, path: string): Promise<Answer> {

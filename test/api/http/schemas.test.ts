@@ -65,7 +65,11 @@ beforeAll(async () => {
     object_type: 'file',
     filename: 'genes.csv',
   });
-  await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
+  const versioned = (versioning: string) => ann.patch(`/v2/vaults/${made.vaultId}`, { versioning });
+  await versioned('enabled');
+  for (const records of ['MYH7,b', 'MYH7,a'])
+    await send('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
+  await versioned('disabled');
   await ann.post(`/v2/objects/${datasetId}/beacon`, { granularity: 'record' });
   const [{ _id: recordId }] = (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'] as [{ _id: string }]; // prettier-ignore
   const large = { vault_id: made.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
@@ -92,6 +96,7 @@ beforeAll(async () => {
     ':account': 'acme',
     ':dataset': datasetId,
     ':variant': `${datasetId}:${recordId}`,
+    version_id: 1,
     ':permission_id': idOf(
       await ann.put(permissions, { user_id: ada.user.id, permission: 'write' }),
     ),
@@ -165,7 +170,7 @@ function target({ paths: [path], id }: OperationRow): string {
   return path
     .replace(':ids', 'x')
     .replace(':id', String(own))
-    .replace(':version', '0')
+    .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(?:(?:user|permission)_id|account|dataset|variant)\b/g, (name) =>
       String(ids[name]),
     );

@@ -71,16 +71,7 @@ test('a file has no storage class and no capacity, and keeps its type and its va
   expect((await ann.put(path, json)).status).toBe(200);
 });
 
-describe('what is not there yet answers with its name', () => {
-  test.each<[string, string, object, string]>([
-    ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
-    ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
-  ])('%s %s %j', async (method, path, body, key) => {
-    const target = path.replace(':field', String(fixture.fieldId)).replace(':vault', String(fixture.vaultId));
-    const answer = await ann.call(method, target, { dataset_id: fixture.datasetId, ...body });
-    expect([answer.status, answer.json]).toEqual([400, { [key]: [expect.stringMatching(/not available yet/i)] }]);
-  }); // prettier-ignore
-
+describe('requests of clients', () => {
   test('what clients always send asks for nothing', async () => {
     const dataset_id = fixture.datasetId;
     const exported = await ann.post('/v2/dataset_exports', { dataset_id, format: 'csv', send_email_on_completion: false, target_fields: null, annotator_params: {} }); // prettier-ignore
@@ -289,20 +280,21 @@ test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found'
   expect([found.status, found.json['total']]).toEqual([200, 1]);
 }); // prettier-ignore
 
-test.each([
-  ['GET', '/v2/objects/7/versions?show_deleted=True'],
-  ['PUT', '/v2/objects/7/versions/3'],
-])('%s %s answers 501 and says what to do instead', async (method, path) => {
-  const { status, json } = await ann.call(method, path, method === 'GET' ? undefined : {});
-  expect([status, json]).toEqual([
-    501,
-    { detail: expect.stringMatching(/^Not available on this server: .+\. Instead, .+\.$/) },
-  ]);
-});
+test.each([['POST', '/v2/vault_sync_tasks']])(
+  '%s %s answers 501 and says what to do instead',
+  async (method, path) => {
+    const { status, json } = await ann.call(method, path, {});
+    expect([status, json]).toEqual([
+      501,
+      { detail: expect.stringMatching(/^Not available on this server: .+\. Instead, .+\.$/) },
+    ]);
+  },
+);
 
 test('other paths and methods are as they were', async () => {
   expect((await ann.get('/v2/dataset_template')).status).toBe(404);
-  expect((await ann.get('/v2/objects/7/versions/')).status).toBe(501);
-  expect((await ann.call('PATCH', '/v2/objects/7/versions', {})).status).toBe(404);
+  expect((await ann.get('/v2/objects/7/versions/')).status).toBe(404);
+  expect((await ann.post('/v2/vault_sync_tasks/', {})).status).toBe(501);
+  expect((await ann.call('PATCH', '/v2/objects/7/versions', {})).status).toBe(405);
   expect((await ann.call('DELETE', '/v2/vaults', undefined)).status).toBe(405);
 });

@@ -304,8 +304,8 @@ describe('tables are created once', () => {
   test('another upload brings another table, a deletion takes it', async () => {
     const id = await upload('twice.csv', 'a\n1\n');
     expect((await ask(id)).json['results']).toEqual([{ a: '1' }]);
-    const object = (await server.catalog.objects.get(id))!;
-    const again = server.url + uploadTarget(urlSigner(server.key), ann.user.id, object);
+    const version = (await server.catalog.fileVersions.get(id, 1))!;
+    const again = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
     expect((await send('', 'PUT', again, 'b\n2\n3\n')).status).toBe(200);
     expect(tablesOf(id)).toEqual([]);
     expect((await ask(id)).json).toMatchObject({ results: [{ b: '2' }, { b: '3' }], total: 2 });

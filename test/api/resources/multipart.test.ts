@@ -113,7 +113,9 @@ describe('an upload in parts (D8)', () => {
     const etags = [await sent(upload, first!), await sent(upload, second!)];
     for (const part of others) etags.push(await sent(upload, part));
     expect(await partFolders()).toContain(String(upload.id));
-    expect(await readdir(server.data.partsOf(upload.id))).toHaveLength(upload.parts.length);
+    expect(await readdir(server.data.partsOf({ id: upload.id, revision: 1 }))).toHaveLength(
+      upload.parts.length,
+    );
     const done = await complete(upload, etags);
     expect([done.status, done.json['message']]).toEqual([200, expect.any(String)]);
     const { json } = await ann.get(`/v2/objects/${upload.id}`);
@@ -244,7 +246,7 @@ describe('an upload in parts (D8)', () => {
     const etags = await allSent(upload);
     const { catalog, data } = server;
     const report = (): void => undefined;
-    const last = (await catalog.multipartUploads.get(upload.id))!.updatedAt;
+    const last = (await catalog.multipartUploads.get(upload.id, 1))!.updatedAt;
     await sweepExpired(catalog, data, { now: last + budgets.multipartMs, report });
     expect(await partFolders()).toContain(String(upload.id));
     await sweepExpired(catalog, data, { now: last + budgets.multipartMs + 1, report });

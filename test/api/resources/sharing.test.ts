@@ -149,6 +149,62 @@ describe('permissions of a vault', () => {
   });
 });
 
+describe('the owner of a vault', () => {
+  test('gives it to another user, and keeps admin until that is revoked', async () => {
+    const { id, permissions } = await newVault();
+    await ann.put(permissions, { user_id: ben.user.id, permission: 'read' });
+    const given = await ann.patch(`/v2/vaults/${id}`, { user_id: ben.user.id, description: 'd' });
+    expect([given.status, given.json]).toEqual([
+      200,
+      expect.objectContaining({ user_id: ben.user.id, description: 'd' }),
+    ]);
+    expect(listOf(await ben.get(permissions))).toEqual([
+      expect.objectContaining({
+        permission: 'admin',
+        user: expect.objectContaining({ id: ann.user.id }),
+      }),
+    ]);
+    expect([await abilities(ann, id), await abilities(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
+    const [held] = listOf(await ben.get(permissions));
+    expect((await ben.delete(`${permissions}/${String(held!['id'])}`)).status).toBe(200);
+    expect(await abilities(ann, id)).toBe('');
+    const log = await boss.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
+    const of = ({ user }: Client) => ({ user_id: user.id, email: user.email });
+    expect(listOf(log)).toEqual([
+      expect.objectContaining({
+        user_id: ann.user.id,
+        details: { before: of(ann), after: of(ben) },
+      }),
+    ]);
+  });
+
+  test('may be changed by administrators of the account, but not by a permission', async () => {
+    const { id, permissions } = await newVault();
+    await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' });
+    const path = `/v2/vaults/${id}`;
+    const refused = await ben.put(path, { user_id: ben.user.id, description: 'mine' });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('owner')]);
+    expect((await ann.get(path)).json).toMatchObject({ user_id: ann.user.id, description: null });
+    expect((await eve.put(path, { user_id: eve.user.id })).status).toBe(404);
+    expect((await boss.put(path, { user_id: ben.user.id })).json['user_id']).toBe(ben.user.id);
+    const whole = (await ben.get(path)).json;
+    expect((await ann.put(path, whole)).status).toBe(200); // the same owner is no change
+  });
+
+  test('is an active user of the account, and of a personal vault never another', async () => {
+    const { id } = await newVault();
+    const gone = await server.user('gone');
+    await boss.delete(`/v1/users/${gone.user.id}`);
+    for (const user_id of [eve.user.id, gone.user.id, 99_999, 'x']) {
+      const { status, json } = await ann.patch(`/v2/vaults/${id}`, { user_id });
+      expect([user_id, status, Object.keys(json)]).toEqual([user_id, 400, ['user_id']]);
+    }
+    const personal = (await server.catalog.vaults.personal(ann.user.id))!.id;
+    const refused = await ann.patch(`/v2/vaults/${personal}`, { user_id: ben.user.id });
+    expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['user_id']]);
+  });
+});
+
 describe('groups', () => {
   test('are changed by administrators, and read by the users of the account', async () => {
     const name = newName();

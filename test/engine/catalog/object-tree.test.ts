@@ -182,7 +182,9 @@ test('deleting a vault returns what it removed, jobs included', async () => {
   const parent = await catalog.objects.ensureFolder(vault.id, '/a/b', ann.user.id);
   const at = { vaultId: vault.id, parentId: parent!.id, userId: ann.user.id };
   const file = await catalog.objects.create({ ...at, objectType: 'file', filename: 'f.vcf' });
-  await catalog.objects.update(file.id, { revision: 2, tags: ['y'] });
+  await catalog.objects.update(file.id, { tags: ['y'] });
+  for (const revision of [1, 2])
+    await catalog.fileVersions.publish((await catalog.objects.get(file.id))!, { revision, userId: ann.user.id, size: 1, md5: null }); // prettier-ignore
   const { dataset } = await catalog.datasets.create({
     ...at,
     filename: 'd',

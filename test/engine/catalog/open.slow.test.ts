@@ -20,7 +20,7 @@ import {
   type Database,
 } from '../../../engine/catalog/database.js';
 import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
-import { sql } from '../../../engine/catalog/sql.js';
+import { sql, type Sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
 let file: string;
@@ -288,6 +288,45 @@ test('R8: a catalogue of the first release is migrated', async () => {
   expect(columns.map((row) => row['name'])).toContain('is_dry_run');
   await db.close();
 });
+
+test('R8: files of an earlier release have one version, and all that refers to objects stays', async () => {
+  const db = new SqliteDatabase(file);
+  await migrate(db, migrations.slice(0, 18));
+  const at = sql`0, 0`;
+  await db.run(sql`INSERT INTO accounts (id, domain, domain_key, name, created_at) VALUES (1, 'a', 'a', 'a', 0)`);
+  await db.run(sql`INSERT INTO users (id, account_id, email, email_key, first_name, last_name, role, is_active, created_at)
+    VALUES (1, 1, 'e', 'e', '', '', 'member', 1, 0)`);
+  await db.run(sql`INSERT INTO vaults (id, account_id, user_id, name, name_key, vault_type, metadata, tags, is_public,
+    versioning, created_at, updated_at) VALUES (1, 1, 1, 'v', 'v', 'general', '{}', '[]', 0, 'disabled', ${at})`);
+  for (const [id, type, revision] of [[11, 'folder', 0], [12, 'file', 0], [13, 'file', 3], [14, 'dataset', 0]] as const) {
+    const parent = id === 11 ? null : 11;
+    await db.run(sql`INSERT INTO objects (id, vault_id, parent_id, ancestor_ids, object_type, filename, path, path_key, depth,
+      metadata, tags, size, md5, revision, user_id, created_at, updated_at)
+      VALUES (${id}, 1, ${parent}, '/', ${type}, ${`n${id}`}, ${`/n${id}`}, ${`/n${id}`}, 0, '{}', '[]', 5, 'm', ${revision}, 1, ${at})`);
+    await db.run(sql`INSERT INTO object_tags (object_id, tag) VALUES (${id}, 't')`);
+  }
+  await db.run(sql`INSERT INTO datasets (id, capacity, storage_class, availability, documents_count, bytes, genome_builds, log_version, created_at, updated_at)
+    VALUES (14, 'small', 'Standard', 'available', 0, 0, '[]', 0, ${at})`);
+  await db.run(sql`INSERT INTO multipart_uploads (id, upload_id, bytes, part_bytes, is_complete, created_at, updated_at)
+    VALUES (12, 'u', 5, 5, 0, ${at})`);
+  const before = await db.all(sql`SELECT * FROM objects ORDER BY id`);
+  await migrate(db);
+  const after = await db.all(sql`SELECT * FROM objects ORDER BY id`);
+  expect(after).toEqual(before.map((row, i) => ({ ...row, last_revision: [0, 1, 3, 0][i], target: null })));
+  const rows = async (table: Sql): Promise<unknown[]> => (await db.all(table)).map((row) => Object.values(row));
+  expect(await rows(sql`SELECT object_id, revision, size, md5, availability, deleted_at FROM file_versions ORDER BY 1`)).toEqual([
+    [12, 1, 5, 'm', 'unverified', null],
+    [13, 3, 5, 'm', 'available', null],
+  ]);
+  expect(await rows(sql`SELECT id, revision, upload_id FROM multipart_uploads`)).toEqual([[12, 1, 'u']]);
+  expect(await rows(sql`SELECT object_id FROM object_tags ORDER BY 1`)).toEqual([[11], [12], [13], [14]]);
+  expect(await rows(sql`SELECT id FROM datasets`)).toEqual([[14]]);
+  await expect(db.run(sql`INSERT INTO object_tags (object_id, tag) VALUES (99, 't')`)).rejects.toThrow();
+  await db.run(sql`DELETE FROM objects WHERE id = 11`);
+  for (const table of [sql`SELECT id FROM objects`, sql`SELECT * FROM file_versions`, sql`SELECT * FROM multipart_uploads`, sql`SELECT * FROM object_tags`, sql`SELECT id FROM datasets`])
+    expect(await rows(table)).toEqual([]);
+  await db.close();
+}); // prettier-ignore
 
 test('R8: of the commits of an earlier release, appends have added what they changed', async () => {
   const db = new SqliteDatabase(file);

@@ -1,0 +1,165 @@
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import { fileExists, linkFile } from '../../../engine/core/files.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Form, readBoolean, readId } from '../../http/form.js';
+import { value } from '../../http/list-query.js';
+import { Operation } from '../../http/operation.js';
+import { answerList, type QueryParams } from '../../http/page.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { answerDownload } from '../downloads/answer-download.js';
+import { publishUpload, removeQuietly, uploadScratch } from '../uploads/receive-upload.js';
+import { fileVersion, fileVersionOperations } from './file-version.js';
+
+/**
+ * Versions of files (contract 6.8).
+ *
+ * Choice: a deleted version counts as stored and can be brought back for `--keep-versions-days`; then its content is removed. A version that is made current again is added
+ * as a new one with the same content, also in a vault that keeps no versions any more.
+ */
+@Controller()
+export class FileVersionsController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(fileVersionOperations.list)
+  @Access('read', 'object')
+  list(
+    @Resource() object: ObjectRow,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    requireFile(object);
+    const { fileVersions } = this.context.catalog;
+    const showDeleted = readBoolean(value(query, 'show_deleted')) === true;
+    return answerList<FileVersionRow>(request, query, {
+      rows: (page) => fileVersions.list({ objectId: object.id, showDeleted }, page),
+      views: (rows) => Promise.all(rows.map((row) => view(this.context, object, row))),
+    });
+  }
+
+  @Operation(fileVersionOperations.download)
+  @Access('read', 'object')
+  async download(
+    @Resource() object: ObjectRow,
+    @Param('version') version: string,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const row = await versionNamed(this.context.catalog, object, version);
+    if (row.deletedAt !== null) throw notFound();
+    if (row.availability !== 'available') throw new AppError('invalid', noContent(row));
+    return answerDownload(this.context, object, row.revision, query, request, reply);
+  }
+
+  @Operation(fileVersionOperations.undelete)
+  @Access('write', 'object')
+  undelete(
+    @Resource() object: ObjectRow,
+    @Param('version') version: string,
+    @CurrentCaller() caller: Caller,
+  ): Promise<object> {
+    return this.#setDeleted(object, version, caller, false);
+  }
+
+  @Operation(fileVersionOperations.delete)
+  @Access('write', 'object')
+  delete(
+    @Resource() object: ObjectRow,
+    @Param('version') version: string,
+    @CurrentCaller() caller: Caller,
+  ): Promise<object> {
+    return this.#setDeleted(object, version, caller, true);
+  }
+
+  @Operation(fileVersionOperations.restore)
+  @Access('write', 'object')
+  async restore(
+    @Resource() object: ObjectRow,
+    @Body() body: unknown,
+    @CurrentCaller() { user }: Caller,
+  ): Promise<object> {
+    const form = new Form(body);
+    const named = form.raw('version_id');
+    const revision = readId(named) ?? 0;
+    if (named === undefined) form.fail('version_id', 'This field is required.');
+    form.done();
+    requireFile(object);
+    const { catalog, data } = this.context;
+    const row = await catalog.fileVersions.get(object.id, revision);
+    if (row === undefined || row.deletedAt !== null)
+      form.fail('version_id', `The file has no version ${JSON.stringify(String(named).slice(0, 50))}.`); // prettier-ignore
+    else if (row.availability !== 'available') form.fail('version_id', noContent(row));
+    else if (revision === object.revision)
+      form.fail('version_id', `Version ${revision} is the current one.`);
+    form.done();
+    const scratchPath = uploadScratch(this.context, object.id);
+    const path = data.object(object.id, revision);
+    if (!fileExists(path)) throw notFound(); // removed meanwhile
+    await linkFile(path, scratchPath);
+    try {
+      const content = { bytes: row!.size, md5: row!.md5, mimetype: row!.mimetype };
+      const target = { id: object.id, userId: user.id };
+      const added = await publishUpload(this.context, target, scratchPath, content);
+      const [now, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, added)]; // prettier-ignore
+      if (now === undefined || version === undefined) throw notFound(); // deleted meanwhile
+      return view(this.context, now, version);
+    } catch (error) {
+      await removeQuietly(scratchPath);
+      throw error;
+    }
+  }
+
+  async #setDeleted(
+    { id }: ObjectRow,
+    version: string,
+    caller: Caller,
+    isDeleted: boolean,
+  ): Promise<object> {
+    const { catalog, scheduler } = this.context;
+    const changed = await catalog.transaction(async (tx) => {
+      const object = await requireResource(tx, caller, 'object', id, 'write');
+      const row = await versionNamed(tx, object, version);
+      return tx.fileVersions.setDeleted(row, isDeleted);
+    });
+    await scheduler.fileTables.drop(id);
+    const object = await catalog.objects.get(id);
+    if (object === undefined) throw notFound(); // deleted meanwhile
+    return view(this.context, object, changed);
+  }
+}
+
+/** The version of a file that a path names. */
+async function versionNamed(
+  tables: Tables,
+  object: ObjectRow,
+  version: string,
+): Promise<FileVersionRow> {
+  requireFile(object);
+  const row = await tables.fileVersions.get(object.id, readId(version) ?? 0);
+  if (row === undefined) throw notFound();
+  return row;
+}
+
+function requireFile({ objectType }: ObjectRow): void {
+  if (objectType !== 'file')
+    throw new AppError('invalid', `Only files have versions; this is a ${objectType}.`);
+}
+
+function noContent({ revision }: FileVersionRow): string {
+  return `Version ${revision} has not been uploaded yet.`;
+}
+
+async function view(
+  { catalog }: AppContext,
+  { revision }: ObjectRow,
+  row: FileVersionRow,
+): Promise<object> {
+  const user = await catalog.users.get(row.userId);
+  return fileVersion.view(row, { user, isCurrent: row.revision === revision });
+}

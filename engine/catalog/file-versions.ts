@@ -1,0 +1,267 @@
+import { AppError } from '../core/errors.js';
+import type { Database } from './database.js';
+import { listPage, type Listed, type Page } from './list-page.js';
+import { objects, type ObjectRow } from './object-row.js';
+import { isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis } from './table.js';
+
+/** A version of a file: what one upload, export, copy or restoration made its content. Its number counts from 1 in the file. */
+export interface FileVersionRow {
+  readonly objectId: number;
+  /** The number of the version. The content is stored under it, and no later version of the file gets it again. */
+  readonly revision: number;
+  readonly userId: number;
+  readonly mimetype: string | null;
+  /** Bytes: as announced, until the content is there. */
+  readonly size: number | null;
+  /** Hexadecimal: as announced, until the content is there. */
+  readonly md5: string | null;
+  /** `unverified` until the content is there. */
+  readonly availability: 'unverified' | 'available';
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+  /** When the version was deleted; null unless it is. Its content is kept for some days. */
+  readonly deletedAt: Millis | null;
+}
+
+/** A version that is announced: its content follows. */
+export type NewFileVersion = Pick<FileVersionRow, 'userId' | 'mimetype' | 'size' | 'md5'>;
+
+/** The content of a version, which is stored. */
+export interface FileContent {
+  readonly revision: number;
+  readonly userId: number;
+  readonly size: number | null;
+  readonly md5: string | null;
+  readonly mimetype?: string | null;
+  /** The number of its records, where it is known. */
+  readonly documentsCount?: number | null;
+}
+
+/** The versions of files. */
+export interface FileVersionTable {
+  get(objectId: number, revision: number): Promise<FileVersionRow | undefined>;
+  /** Newest first; deleted ones only if they are asked for. */
+  list(filter: FileVersionFilter, page: Page): Promise<Listed<FileVersionRow>>;
+  /** The numbers of versions of these files, without deleted ones. */
+  counts(objectIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  /** All versions of all files whose content is stored, deleted ones too. */
+  stored(): Promise<readonly FileVersionRow[]>;
+  /** Announces another version of a file. */
+  announce(object: ObjectRow, version: NewFileVersion): Promise<FileVersionRow>;
+  /**
+   * The number under which a new content of a file is stored: that of the version it was announced for, or a new one if that version has
+   * its content already. Undefined if the version was deleted, or never existed.
+   */
+  numberFor(object: ObjectRow, revision: number): Promise<number | undefined>;
+  /**
+   * Makes a stored content a version of the file, and the current one unless there is a newer. Returns the number of the version that it
+   * replaces, whose content is to be removed: in a vault that keeps no versions, the one that was current. `addsVersion`: it replaces none.
+   */
+  publish(
+    object: ObjectRow,
+    content: FileContent,
+    addsVersion?: boolean,
+  ): Promise<number | undefined>;
+  /**
+   * Deletes a version, or brings a deleted one back. Throws `conflict` for the deletion of the last version of a file, or the last with content.
+   */
+  setDeleted(version: FileVersionRow, isDeleted: boolean): Promise<FileVersionRow>;
+  /** Forgets the versions that were deleted before a time, but those that an import has not read to its end; returns them. */
+  forgetDeleted(before: Millis): Promise<readonly FileVersionRow[]>;
+}
+
+/** The filter of a list of versions. */
+export interface FileVersionFilter {
+  readonly objectId: number;
+  readonly showDeleted: boolean;
+}
+
+const versions = table<FileVersionRow>(
+  'fileVersions',
+  {
+    objectId: 'plain',
+    revision: 'plain',
+    userId: 'plain',
+    mimetype: 'plain',
+    size: 'plain',
+    md5: 'plain',
+    availability: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+    deletedAt: 'plain',
+  },
+  {},
+);
+
+/**
+ * Statements over versions of files.
+ *
+ * Choice: the current version of a file is the newest that has its content and is not deleted; so deleting the current one shows the one before it,
+ * bringing it back shows it again, and of versions that are uploaded at the same time the one that was begun last becomes current.
+ */
+export function fileVersionTable(db: Database): FileVersionTable {
+  const select = (where: Sql): Promise<readonly FileVersionRow[]> => fileVersionsWhere(db, where);
+  const get = async (objectId: number, revision: number): Promise<FileVersionRow | undefined> =>
+    (await select(isVersion({ objectId, revision })))[0];
+  return {
+    get,
+    list: ({ objectId, showDeleted }, page) => {
+      const where = sql`object_id = ${objectId} AND (deleted_at IS NULL OR ${showDeleted} = 1)`;
+      const orderBy = sql`revision DESC`;
+      return listPage(db, versions, { from: sql`file_versions`, where, orderBy }, page);
+    },
+    counts: async (objectIds) => {
+      const rows = await db.all(sql`SELECT object_id, COUNT(*) AS versions FROM file_versions
+        WHERE deleted_at IS NULL AND ${isOneOf(sql`object_id`, objectIds)} GROUP BY object_id`);
+      return new Map(rows.map((row) => [row['object_id'] as number, row['versions'] as number]));
+    },
+    stored: () => select(sql`availability = 'available'`),
+    announce: (object, version) =>
+      db.atomic(async (tx) => {
+        const revision = object.lastRevision + 1;
+        await tx.run(objects.update(object.id, { lastRevision: revision })!);
+        return insertVersion(tx, { ...version, objectId: object.id, revision });
+      }),
+    numberFor: async (object, revision) => {
+      const version = await get(object.id, revision);
+      if (revision > object.lastRevision || (version?.deletedAt ?? null) !== null) return undefined;
+      return version?.availability === 'unverified' ? revision : object.lastRevision + 1;
+    },
+    publish: (object, content, addsVersion = false) =>
+      db.atomic(async (tx) => {
+        await storeContent(tx, object, content);
+        await settleCurrent(tx, object.id, content.documentsCount ?? null);
+        const before = object.revision;
+        if (addsVersion || before === 0 || before > content.revision) return undefined;
+        if (await keepsVersions(tx, object.vaultId)) return undefined;
+        return (await replace(tx, object.id, before)) ? before : undefined;
+      }),
+    setDeleted: (version, isDeleted) =>
+      db.atomic(async (tx) => {
+        const { objectId, revision } = version;
+        const now = Date.now();
+        const deletedAt = isDeleted ? (version.deletedAt ?? now) : null;
+        await tx.run(sql`UPDATE file_versions SET deleted_at = ${deletedAt}, updated_at = ${now}
+          WHERE ${isVersion(version)}`);
+        if (isDeleted) await requireContent(tx, version);
+        await settleCurrent(tx, objectId, null);
+        return (await fileVersionTable(tx).get(objectId, revision))!;
+      }),
+    forgetDeleted: (before) =>
+      db.atomic(async (tx) => {
+        const unused = sql`deleted_at < ${before} AND NOT ${isRead}`;
+        const forgotten = await fileVersionsWhere(tx, unused);
+        if (forgotten.length > 0) await tx.run(sql`DELETE FROM file_versions WHERE ${unused}`);
+        return forgotten;
+      }),
+  };
+}
+
+/** Inserts a version whose content follows, inside an open transaction. */
+export async function insertVersion(
+  tx: Database,
+  version: NewFileVersion & Pick<FileVersionRow, 'objectId' | 'revision'>,
+): Promise<FileVersionRow> {
+  const now = Date.now();
+  const row: FileVersionRow = {
+    ...version,
+    availability: 'unverified',
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  };
+  await tx.run(versions.insert(row));
+  return row;
+}
+
+/** Sets the media type of the version that a file shows: the current one, or before that has content the first one. */
+export async function describeVersion(
+  tx: Database,
+  { id, revision }: ObjectRow,
+  mimetype: string | null,
+): Promise<void> {
+  const shown = { objectId: id, revision: Math.max(revision, 1) };
+  await tx.run(sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isVersion(shown)}`);
+}
+
+/** Whether a vault keeps what a new content of a file replaces. Choice: `versioning: suspended` acts like `disabled`: existing versions of files stay, and uploads add none. */
+export async function keepsVersions(db: Database, vaultId: number): Promise<boolean> {
+  const row = await db.get(sql`SELECT versioning FROM vaults WHERE id = ${vaultId}`);
+  return row?.['versioning'] === 'enabled';
+}
+
+/** The versions that meet a condition, by file, the newest first. */
+async function fileVersionsWhere(db: Database, where: Sql): Promise<readonly FileVersionRow[]> {
+  const rows = await db.all(sql`SELECT ${versions.columns} FROM file_versions WHERE ${where} ORDER BY object_id, revision DESC`); // prettier-ignore
+  return rows.map((row) => versions.parse(row));
+}
+
+/** True for a version with which an import was created that is not at its end. */
+const isRead = sql`EXISTS (SELECT 1 FROM import_files JOIN imports ON imports.id = import_files.import_id
+  WHERE import_files.object_id = file_versions.object_id AND import_files.revision = file_versions.revision
+    AND imports.status IN ('pending', 'queued', 'running'))`;
+
+function isVersion({ objectId, revision }: Pick<FileVersionRow, 'objectId' | 'revision'>): Sql {
+  return sql`object_id = ${objectId} AND revision = ${revision}`;
+}
+
+async function storeContent(tx: Database, object: ObjectRow, content: FileContent): Promise<void> {
+  const { revision, userId, size, md5, mimetype = object.mimetype } = content;
+  const version = { objectId: object.id, revision };
+  if ((await fileVersionTable(tx).get(object.id, revision)) === undefined)
+    await insertVersion(tx, { ...version, userId, mimetype, size, md5 });
+  await tx.run(sql`UPDATE file_versions
+    SET availability = 'available', size = ${size}, md5 = ${md5}, updated_at = ${Date.now()}
+    WHERE ${isVersion(version)}`);
+  if (revision > object.lastRevision)
+    await tx.run(objects.update(object.id, { lastRevision: revision })!);
+}
+
+const isReadable = sql`availability = 'available' AND deleted_at IS NULL`;
+
+/** Makes the newest version of a file that has its content and is not deleted the content of the object. */
+async function settleCurrent(
+  tx: Database,
+  objectId: number,
+  documentsCount: number | null,
+): Promise<void> {
+  const [row] = await tx.all(sql`SELECT ${versions.columns} FROM file_versions
+    WHERE object_id = ${objectId} AND ${isReadable} ORDER BY revision DESC LIMIT 1`);
+  if (row === undefined) return;
+  const { revision, size, md5, mimetype } = versions.parse(row);
+  const change = { revision, size, md5, ...(mimetype !== null && { mimetype }) };
+  const [before] = await tx.all(sql`SELECT revision FROM objects WHERE id = ${objectId}`);
+  if (before?.['revision'] === revision) return;
+  const updatedAt = Date.now();
+  await tx.run(objects.update(objectId, { ...change, availability: 'available', documentsCount, updatedAt })!); // prettier-ignore
+}
+
+/**
+ * Removes the version that a new content replaces; returns whether its content may be removed, too.
+ *
+ * Choice: where no versions are kept, a content that is replaced while an import that was created with it is waiting or running stays as a deleted version.
+ */
+async function replace(tx: Database, objectId: number, revision: number): Promise<boolean> {
+  const version = { objectId, revision };
+  const removed = await tx.run(
+    sql`DELETE FROM file_versions WHERE ${isVersion(version)} AND NOT ${isRead}`,
+  );
+  if (removed > 0) return true;
+  const now = Date.now();
+  await tx.run(sql`UPDATE file_versions SET deleted_at = ${now}, updated_at = ${now} WHERE ${isVersion(version)}`); // prettier-ignore
+  return false;
+}
+
+async function requireContent(tx: Database, { objectId, revision }: FileVersionRow): Promise<void> {
+  const left = await tx.get(sql`SELECT COUNT(*) AS versions,
+      COALESCE(SUM(availability = 'available'), 0) AS stored
+    FROM file_versions WHERE object_id = ${objectId} AND deleted_at IS NULL`);
+  const had = await tx.get(sql`SELECT revision FROM objects WHERE id = ${objectId}`);
+  const hasContent = had?.['revision'] !== 0;
+  if ((left!['versions'] as number) > 0 && (!hasContent || (left!['stored'] as number) > 0)) return;
+  throw new AppError(
+    'conflict',
+    `Version ${revision} is the last ${hasContent ? 'with content ' : ''}of the file: delete the file instead.`,
+  );
+}

@@ -1,0 +1,207 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startLab } from '../lab.js';
+import { grant, idOf, listOf, waitFor, type Answer, type Client } from '../server.js';
+
+/* Shortcuts (contract 6.8). */
+
+const { server, ann, vaultId, newDataset, newFile } = await startLab();
+let bob: Client;
+let fileId: number;
+let folderId: number;
+let datasetId: number;
+/** A vault that Bob may read and write; he may not read the lab. */
+let sharedId: number;
+
+beforeAll(async () => {
+  bob = await server.user('bob');
+  sharedId = idOf(await ann.post('/v2/vaults', { name: 'Shared' }));
+  await grant(server, sharedId, bob, 'write');
+  fileId = await newFile('calls.txt', 'ACGT');
+  const folder = { vault_id: vaultId, object_type: 'folder', filename: 'cohort' };
+  folderId = idOf(await ann.post('/v2/objects', folder));
+  datasetId = await newDataset();
+});
+
+let made = 0;
+function shortcut(target: unknown, more: object = {}, who: Client = ann): Promise<Answer> {
+  const object = { vault_id: vaultId, object_type: 'shortcut', filename: `s${++made}` };
+  return who.post('/v2/objects', { ...object, target, ...more });
+}
+
+const targetOf = async (id: number, who: Client = ann): Promise<unknown> =>
+  (await who.get(`/v2/objects/${id}`)).json['target'];
+
+describe('a shortcut', () => {
+  test('leads to a file, a folder, a dataset, a vault or an address', async () => {
+    const ids = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
+    for (const [object_type, id] of Object.entries(ids)) {
+      const answer = await shortcut({ object_type, id });
+      const url = `${server.url}/v2/${object_type === 'vault' ? 'vaults' : 'objects'}/${id}`;
+      expect([answer.status, answer.json['target']]).toEqual([201, { object_type, id, url }]);
+      expect(answer.json).toMatchObject({
+        object_type: 'shortcut',
+        mimetype: 'application/vnd.solvebio.shortcut',
+        version_count: 1,
+        availability: null,
+        size: null,
+        upload_url: null,
+        is_transformable: false,
+      });
+      expect(await targetOf(idOf(answer))).toEqual(answer.json['target']);
+    }
+    for (const url of ['https://example.org/a?b=c', 'www.example.org', 'url', 'HTTP://EXAMPLE.ORG']) {
+      const answer = await shortcut({ object_type: 'url', url });
+      expect(answer.json['target']).toEqual({ object_type: 'url', id: null, url });
+    }
+  }); // prettier-ignore
+
+  test.each([
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'java\nscript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'ftp://example.org',
+    'https:',
+    '',
+  ])('leads to no address that a browser must not follow: %j (A12)', async (url) => {
+    const { status, json } = await shortcut({ object_type: 'url', url });
+    expect([status, Object.keys(json)]).toEqual([400, ['target']]);
+  });
+
+  test.each([
+    undefined,
+    {},
+    [],
+    'x',
+    { id: 1 },
+    { object_type: 'shortcut', id: 1 },
+    { object_type: 'file' },
+    { object_type: 'file', id: 'x' },
+    { object_type: 'url', url: 7 },
+  ])('needs a target that is one: %j', async (target) => {
+    const { status, json } = await shortcut(target);
+    expect([status, Object.keys(json)]).toEqual([400, ['target']]);
+  });
+
+  test('needs the type of its target, and nothing else has a target', async () => {
+    const { status, json } = await shortcut({ object_type: 'folder', id: fileId });
+    expect([status, json]).toEqual([400, { target: [expect.stringContaining('Invalid folder')] }]);
+    const other = await shortcut({ object_type: 'file', id: fileId }, { object_type: 'folder' });
+    expect([other.status, Object.keys(other.json)]).toEqual([400, ['target']]);
+    const chained = idOf(await shortcut({ object_type: 'file', id: fileId }));
+    expect((await shortcut({ object_type: 'file', id: chained })).status).toBe(400);
+  });
+
+  test('keeps its target, and can be renamed and deleted without it', async () => {
+    const answer = await shortcut({ object_type: 'file', id: fileId });
+    const path = `/v2/objects/${idOf(answer)}`;
+    expect((await ann.put(path, answer.json)).status).toBe(200);
+    const refused = await ann.patch(path, { target: { object_type: 'folder', id: folderId } });
+    expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['target']]);
+    expect((await ann.patch(path, { filename: 'renamed' })).json).toMatchObject({
+      filename: 'renamed',
+      target: answer.json['target'],
+    });
+    expect((await ann.get(`${path}/download`)).text).toContain('download its target');
+    expect((await ann.post(`${path}/data`, {})).status).toBe(400);
+    expect((await ann.delete(path)).status).toBe(200);
+    expect((await ann.get(`/v2/objects/${fileId}`)).status).toBe(200);
+  });
+
+  test('has no target when that was deleted', async () => {
+    const gone = await newFile('gone.txt', 'x');
+    const id = idOf(await shortcut({ object_type: 'file', id: gone }));
+    await ann.delete(`/v2/objects/${gone}`);
+    expect(await targetOf(id)).toBeNull();
+    expect((await ann.put(`/v2/objects/${id}`, (await ann.get(`/v2/objects/${id}`)).json)).status).toBe(200); // prettier-ignore
+  });
+});
+
+describe('who may not read a target', () => {
+  test('cannot tell it from one that is missing, at creation (A2)', async () => {
+    const missing = { file: 98_765_432_111, folder: 98_765_432_112, dataset: 98_765_432_113, vault: 99_999 }; // prettier-ignore
+    const there = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
+    for (const object_type of ['file', 'folder', 'dataset', 'vault'] as const) {
+      const [one, other] = await Promise.all(
+        [missing, there].map((ids) => shortcut({ object_type, id: ids[object_type] }, { vault_id: sharedId }, bob)), // prettier-ignore
+      );
+      const [a, b] = [one!.text.replace(String(missing[object_type]), '#'), other!.text.replace(String(there[object_type]), '#')]; // prettier-ignore
+      expect([one!.status, other!.status, a]).toEqual([400, 400, b]);
+    }
+  });
+
+  test('cannot tell it from one that was deleted, in any answer (A3)', async () => {
+    const gone = await newFile('secret-xyzzy.txt', 'x');
+    const at = { vault_id: sharedId };
+    const ids = [gone, fileId].map((id) => shortcut({ object_type: 'file', id }, at));
+    const [deleted, hidden] = (await Promise.all(ids)).map(idOf);
+    await ann.delete(`/v2/objects/${gone}`);
+    expect([await targetOf(deleted!, bob), await targetOf(hidden!, bob)]).toEqual([null, null]);
+    expect(await targetOf(hidden!)).toMatchObject({ id: fileId });
+    const listed = await bob.get(`/v2/objects?vault_id=${sharedId}&object_type=shortcut`);
+    expect(listOf(listed).map((one) => one['target'])).toEqual([null, null]);
+    expect(listed.text).not.toContain(String(fileId));
+    await grant(server, vaultId, bob, 'read');
+    expect(await targetOf(hidden!, bob)).toMatchObject({ id: fileId });
+    await server.catalog.vaultPermissions.grant(vaultId, { userId: bob.user.id }, null);
+    expect(await targetOf(hidden!, bob)).toBeNull();
+  });
+});
+
+describe('shortcuts', () => {
+  test('are listed, counted, filtered and found like other objects', async () => {
+    const at = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'listed' })); // prettier-ignore
+    const target = { object_type: 'file', id: fileId };
+    const id = idOf(await shortcut(target, { parent_object_id: at, filename: 'wumpus', tags: ['t'] })); // prettier-ignore
+    const query = `vault_id=${vaultId}&parent_object_id=${at}`;
+    for (const more of ['', '&object_type=shortcut', '&type=shortcut', '&tags=t', '&regex=WUMP'])
+      expect(listOf(await ann.get(`/v2/objects?${query}${more}`)).map((one) => one['id'])).toEqual([id]); // prettier-ignore
+    expect(listOf(await ann.get(`/v2/objects?${query}&object_type=file`))).toEqual([]);
+    expect((await ann.get(`/v2/objects/${at}`)).json).toMatchObject({ num_children: 1 });
+    const found = await ann.post('/v2/search', { query: 'wumpus' });
+    expect(found.json['results']).toEqual([expect.objectContaining({ id, type: 'shortcut' })]); // prettier-ignore
+    const filtered = await ann.post('/v2/search', { query: 'wumpus', filters: [['type', 'shortcut']] }); // prettier-ignore
+    expect(filtered.json['total']).toBe(1);
+  });
+
+  test('are copied with their folders, and lead where the originals lead', async () => {
+    const from = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'copied' })); // prettier-ignore
+    const target = { object_type: 'dataset', id: datasetId };
+    await shortcut(target, { parent_object_id: from, filename: 'inside' });
+    const body = { source_vault_id: vaultId, source_object_id: from, target_vault_id: sharedId };
+    const task = await ann.post('/v2/object_copy_tasks', body);
+    expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(task)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const path = `/v2/objects?vault_id=${sharedId}&path=/copied/inside`;
+    expect(listOf(await ann.get(path))[0]).toMatchObject({ object_type: 'shortcut', target });
+    expect(listOf(await bob.get(path))[0]!['target']).toBeNull();
+  });
+
+  test('are followed on the way of a full path, as far as the caller may read', async () => {
+    const inner = { vault_id: vaultId, parent_object_id: folderId };
+    const deep = idOf(await ann.post('/v2/objects', { ...inner, object_type: 'folder', filename: 'deep' })); // prettier-ignore
+    const way = { vault_id: sharedId };
+    await shortcut({ object_type: 'vault', id: vaultId }, { ...way, filename: 'lab' });
+    await shortcut({ object_type: 'folder', id: folderId }, { ...way, filename: 'cohort' });
+    await shortcut({ object_type: 'url', url: 'https://x.org' }, { ...way, filename: 'web' });
+    const loop = idOf(await ann.post('/v2/objects', { ...way, object_type: 'folder', filename: 'loop' })); // prettier-ignore
+    await shortcut({ object_type: 'folder', id: loop }, { ...way, parent_object_id: loop, filename: 'again' }); // prettier-ignore
+    const find = async (path: string, who: Client = ann, follow = 'True'): Promise<unknown[]> => {
+      const full_path = encodeURIComponent(`Shared:${path}`);
+      const list = listOf(await who.get(`/v2/objects?full_path=${full_path}&follow_shortcuts=${follow}`));
+      return list.map((one) => one['id']);
+    };
+    expect(await find('/cohort')).toEqual([folderId]);
+    expect(await find('/Cohort/DEEP')).toEqual([deep]);
+    expect(await find('/lab/cohort/deep')).toEqual([deep]);
+    expect(await find('/lab/calls.txt')).toEqual([fileId]);
+    expect(await find('/loop/again/again')).toEqual([loop]);
+    expect(await find(`/loop${'/again'.repeat(40)}`)).toEqual([]);
+    for (const path of ['/lab/nothing', '/web/x', '/nothing']) expect(await find(path)).toEqual([]);
+    expect(await find('/cohort/deep', ann, '')).toEqual([]);
+    expect(await find('/cohort/deep', bob)).toEqual([]);
+    expect(await find('/lab/calls.txt', bob)).toEqual([]);
+    const [own] = await find('/cohort', bob, 'false');
+    expect(await find('/cohort', bob)).toEqual([own]);
+  }); // prettier-ignore
+});

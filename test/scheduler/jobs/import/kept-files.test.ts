@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readdir, writeFile } from 'node:fs/promises';
+import type { TaskRow } from '../../../../engine/catalog/task-row.js';
+import { sweepExpired } from '../../../../scheduler/queue/sweep.js';
+import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import { hostInProcess } from '../../../faults/in-process.js';
+import { Lake } from '../../lake.js';
+
+/* An import reads what its files had when it was created, however they change before it runs. */
+
+let lake: Lake;
+let scheduler: Scheduler;
+beforeAll(async () => {
+  lake = await Lake.make();
+  scheduler = await lake.schedule({ startHost: hostInProcess });
+});
+afterAll(async () => {
+  await scheduler.close();
+  await lake.remove();
+});
+
+/** Makes a text the content of a file, as an upload does; returns the number of the version that it replaces. */
+async function replace(id: number, text: string): Promise<number | undefined> {
+  const object = (await lake.catalog.objects.get(id))!;
+  const revision = object.lastRevision + 1;
+  await writeFile(lake.data.object(id, revision), text);
+  const content = { revision, userId: lake.user.id, size: text.length, md5: null };
+  return lake.catalog.fileVersions.publish(object, content);
+}
+
+async function ended(task: TaskRow): Promise<string> {
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  const row = await lake.catalog.imports.get(task.resourceId);
+  return `${row?.status} ${row?.errorMessage ?? ''}`.trim();
+}
+
+const sweepAt = (now: number): Promise<void> =>
+  sweepExpired(lake.catalog, lake.data, { now, keepVersionsMs: 0, report: () => undefined });
+
+test.each(['enabled', 'disabled'] as const)('with versioning %s', async (versioning) => {
+  await lake.catalog.vaults.update(lake.vault.id, { versioning });
+  const file = await lake.file(`${versioning}.jsonl`, '{"v":1}\n');
+  const datasetId = await lake.dataset(versioning);
+  const waiting = await lake.import(datasetId, file); // nothing wakes the queue yet
+  expect(await replace(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
+  await sweepAt(Date.now() + 1e9); // a version that is deleted stays as long as an import needs it
+  expect(await ended(waiting)).toBe('completed');
+  expect((await lake.records(datasetId)).rows).toBe(1);
+  expect(await ended(await lake.import(datasetId, file))).toBe('completed');
+  expect((await lake.records(datasetId)).rows).toBe(3);
+  await sweepAt(Date.now() + 1e9);
+  const stored = (await readdir(lake.data.objects)).filter((name) => name.startsWith(`${file}-`));
+  expect(stored.toSorted()).toEqual(
+    versioning === 'enabled' ? [`${file}-1`, `${file}-2`] : [`${file}-2`],
+  );
+  expect(await lake.damage()).toEqual([]);
+});
