@@ -99,7 +99,9 @@ export async function publishExport(
     const metadata = {
       progress: finalProgress(progress, result.records),
       ...(result.warnings.length > 0 && { warnings: result.warnings }),
-      ...(row.sendEmailOnCompletion && { email: { status: 'pending' } }),
+      ...(row.sendEmailOnCompletion && {
+        email: { ...(row.metadata['email'] as JsonObject | undefined), status: 'pending' },
+      }),
     };
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
