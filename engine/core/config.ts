@@ -47,6 +47,10 @@ export interface Config {
   /** Files of at least this size are uploaded in parts. */
   readonly multipartMb: number;
   readonly log: LogLevel;
+  /** Absolute path of the log; null: standard error. */
+  readonly logFile: string | null;
+  /** Size at which the log file is rotated; 0: never. */
+  readonly logFileMb: number;
 }
 
 /** The declaration of a setting. */
@@ -165,6 +169,16 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),
     ...byDefault<LogLevel>('error'),
     parse: logLevel,
+  },
+  logFile: {
+    ...named('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
+    ...byDefault<string | null>(null, 'standard error'),
+    parse: (text) => resolve(text),
+  },
+  logFileMb: {
+    ...named('log-file-mb', '<MB>', 'size at which it is rotated, 4 older ones are kept; 0: never'),
+    ...byDefault(64),
+    parse: (text) => wholeNumber(text, 0, 1_048_576),
   },
 };
 

@@ -47,6 +47,8 @@ test('reads every setting from a flag and from the environment, and the flag win
     metricsToken: ['sixteen-letters+', 'sixteen-letters+'],
     multipartMb: ['64', 64],
     log: ['debug', 'debug'],
+    logFile: ['lake.log', resolve('lake.log')],
+    logFileMb: ['0', 0],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));
   for (const [key, setting] of Object.entries(settings)) {
