@@ -99,6 +99,7 @@ export async function publishExport(
     const metadata = {
       progress: finalProgress(progress, result.records),
       ...(result.warnings.length > 0 && { warnings: result.warnings }),
+      ...(result.resumedParts > 0 && { resumed_parts: result.resumedParts }),
       ...(row.sendEmailOnCompletion && {
         email: { ...(row.metadata['email'] as JsonObject | undefined), status: 'pending' },
       }),
