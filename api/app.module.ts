@@ -4,6 +4,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
+import { AppError } from '../engine/core/errors.js';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
 import { isForAnyone } from './http/body.js';
@@ -54,6 +55,7 @@ export interface App {
 
 /** Builds the HTTP server on services that are already open. */
 export async function createApp(services: AppServices): Promise<App> {
+  const publicUrl = publicUrlOf(services.config);
   const log: LogSink = services.config.log === 'silent' ? () => {} : (services.log ?? stderrSink);
   const context = new AppContext(services, log);
   context.scheduler.answerCalls((userId, call, signal) =>
@@ -61,7 +63,8 @@ export async function createApp(services: AppServices): Promise<App> {
   );
   const authenticator = new Authenticator(context);
   const adapter = createAdapter({
-    publicUrl: context.config.publicUrl,
+    publicUrl,
+    trustProxies: context.config.trustProxies ?? [],
     limits: context.limits,
     log,
     admit: (request) =>
@@ -96,6 +99,14 @@ export async function createApp(services: AppServices): Promise<App> {
 
 const document = new OpenapiDocument(Object.values(operations), schemas);
 const knownKeys = new KnownKeys(operations, schemas);
+
+/** The public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
+function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
+  const first = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
+  const own = Object.values(operations).flatMap(({ paths }) => paths.map((p) => p.split('/')[1]));
+  if (first === '' || !own.includes(first)) return publicUrl;
+  throw new AppError('invalid', `--public-url: a path below /${first} is one of the interface itself; choose another prefix`); // prettier-ignore
+}
 
 /** The methods that a path serves, from the table of operations: the router matches method and path together. */
 function methodsOf(path: string): readonly string[] {

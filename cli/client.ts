@@ -6,6 +6,7 @@ export type Answer = Readonly<Record<string, unknown>>;
 
 /** HTTP client of the server's public interface. The command line uses the network only through it. */
 export interface Client {
+  /** The base address of the server, perhaps with a path prefix. */
   readonly origin: string;
   get(path: string): Promise<Answer>;
   post(path: string, body: Answer): Promise<Answer>;
@@ -48,17 +49,14 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
     async *download(url) {
-      const { pathname, search } = new URL(url);
-      const response = await fetch(origin + pathname + search, { signal });
+      const response = await fetch(reachable(origin, url), { signal });
       if (!response.ok || response.body === null) {
         throw responseError('GET', 'the download URL', response.status, await response.text());
       }
       yield* response.body;
     },
     async upload(url, bytes, headers) {
-      // Only path and query are signed; the public address in the URL may not be reachable from this machine.
-      const { pathname, search } = new URL(url);
-      const response = await fetch(origin + pathname + search, {
+      const response = await fetch(reachable(origin, url), {
         method: 'PUT',
         signal,
         headers: { ...headers },
@@ -69,6 +67,17 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
       if (!response.ok) throw responseError('PUT', 'the upload URL', response.status, text);
     },
   };
+}
+
+/**
+ * A signed URL at the address that the client uses: only path and query are signed, and the public address in the URL may not be reachable
+ * from this machine.
+ */
+function reachable(origin: string, url: string): string {
+  const { pathname, search } = new URL(url);
+  const prefix = new URL(origin).pathname.replace(/\/$/, '');
+  const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  return origin + path + search;
 }
 
 /** Sends a request; a server that cannot be reached is an error that names its address. */

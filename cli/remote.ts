@@ -72,11 +72,11 @@ export async function connectUnlessFolder(
   return isKnown ? connect(flags, env) : undefined;
 }
 
-/** The origin of a server's address, `http://` by default; undefined without one. */
+/** The base address of a server, `http://` by default and perhaps with a path prefix; undefined without one. */
 export function originOf(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${text}`);
-  if (url !== null) return url.origin;
+  if (url !== null) return url.origin + url.pathname.replace(/\/+$/, '');
   throw new AppError('invalid', `${text} is not the address of a server`);
 }
 

@@ -110,9 +110,12 @@ export interface Writer<Part = unknown> {
   readonly copiesRowGroups?: boolean;
   /** Whether a list has a cell for each of its elements. */
   readonly expandsLists?: boolean;
-  /** Encodes the records of a part. */
+  /** Encodes the records of a part. The result does not depend on the provenance, so that it can be used again after an interruption. */
   encode(records: RecordSource, context: FileContext): Part;
-  /** The arrays of a part that have its bytes, which are handed over between threads. */
+  /**
+   * The arrays of a part that have its bytes, which are handed over between threads. What `join` yields as the same arrays need not be
+   * encoded again after an interruption.
+   */
   bytesOf(part: Part): readonly Uint8Array[];
   /**
    * The bytes of the file, in order. Without parts, those of a valid file without records. Throws `invalid` if the format cannot have these

@@ -55,7 +55,7 @@ export interface AppServices {
   readonly scheduler: Scheduler;
   readonly data: DataFolder;
   readonly config: Pick<Config, 'publicUrl' | 'rateLimit' | 'log'> &
-    Partial<Pick<Config, 'metricsToken'>>;
+    Partial<Pick<Config, 'metricsToken' | 'trustProxies'>>;
   readonly signingKey: Uint8Array;
   readonly limits?: Partial<ServerLimits>;
   readonly log?: LogSink;

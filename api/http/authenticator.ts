@@ -40,7 +40,7 @@ export class Authenticator {
     if (!found) {
       // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
       // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
-      limited(this.#failures.acquire(request.ip));
+      limited(this.#failures.acquire(request.clientAddress));
       throw unauthenticated('wrong');
     }
     limited(this.#requests.acquire(`token ${found.tokenId}`));
@@ -50,12 +50,12 @@ export class Authenticator {
 
   /** Counts a wrong secret that is no token, such as the code of an invitation; 429 beyond the limit of its address. */
   countFailure(request: ApiRequest): void {
-    limited(this.#failures.acquire(request.ip));
+    limited(this.#failures.acquire(request.clientAddress));
   }
 
   /** Applies the rate limit to a request without credentials, by its address. */
   admitAnyone(request: ApiRequest): void {
-    limited(this.#requests.acquire(request.ip));
+    limited(this.#requests.acquire(request.clientAddress));
   }
 
   async #find(

@@ -20,7 +20,10 @@ small{opacity:.75}
 @media(max-width:40rem){main label,summary small{display:block;margin-left:0}}
 `;
 
-/** Builds the page with textContent alone, so that no text of an answer becomes markup. */
+/**
+ * Builds the page with textContent alone, so that no text of an answer becomes markup. Addresses are relative to that of the page, which may
+ * be below a path prefix.
+ */
 const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
 const main=document.querySelector('main');
@@ -30,7 +33,7 @@ try{token.value=localStorage.getItem(kept)||''}catch{}
 token.oninput=()=>{try{token.value?localStorage.setItem(kept,token.value):localStorage.removeItem(kept)}catch{}};
 const marked=(name,required)=>required?name+' (required)':name;
 const deref=(doc,s)=>s&&s.$ref?doc.components.schemas[s.$ref.split('/').pop()]:s;
-fetch('/openapi.json').then(r=>r.json()).then(doc=>{
+fetch('openapi.json').then(r=>r.json()).then(doc=>{
   const tags=new Map();
   for(const [path,methods] of Object.entries(doc.paths))for(const [method,op] of Object.entries(methods)){
     if(op.deprecated)continue;
@@ -52,7 +55,7 @@ function show(doc,path,method,op){
   const out=el('pre',{hidden:true});
   const send=el('button',{textContent:'Send'});
   send.onclick=async()=>{
-    let url=path;const query=new URLSearchParams();
+    let url='.'+path;const query=new URLSearchParams();
     const headers={Prefer:'handling=strict',...(token.value?{Authorization:'Bearer '+token.value}:{})};
     for(const {p,i} of inputs){
       if(p.in==='path')url=url.replace('{'+p.name+'}',encodeURIComponent(i.value));
@@ -60,12 +63,12 @@ function show(doc,path,method,op){
       else if(i.value)query.set(p.name,i.value);
     }
     if(String(query))url+='?'+query;
-    if(address&&address.value){const signed=new URL(address.value);url=signed.pathname+signed.search}
+    if(address&&address.value){const signed=new URL(address.value);const target=signed.pathname+signed.search;url='.'+target.slice(Math.max(0,target.indexOf('/v2/uploads/')))}
     out.hidden=false;out.textContent='…';
     try{
       const r=await fetch(url,{method:method.toUpperCase(),headers,body:body?body.value:file?file.files[0]:undefined});
       const text=await r.text();let shown=text;try{shown=JSON.stringify(JSON.parse(text),null,2)}catch{}
-      out.textContent=method.toUpperCase()+' '+url+'\\n'+r.status+' '+r.statusText+'\\n\\n'+shown.slice(0,200000);
+      out.textContent=method.toUpperCase()+' '+url.slice(1)+'\\n'+r.status+' '+r.statusText+'\\n\\n'+shown.slice(0,200000);
     }catch(e){out.textContent=String(e)}
   };
   return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path}),el('small',{textContent:op.summary})),
@@ -76,12 +79,12 @@ function show(doc,path,method,op){
 }
 `;
 
-/** The page that documents every operation and can send requests. It loads nothing but /openapi.json. */
+/** The page that documents every operation and can send requests. It loads nothing but openapi.json. */
 export const docsPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Strandlake API</title><style>${style}</style>
 <h1>Strandlake API</h1>
-<p>Every operation, with examples that can be sent. The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
+<p>Every operation, with examples that can be sent. The machine-readable form is <a href="openapi.json">openapi.json</a>.</p>
 <label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"> <small>kept in this browser until it is cleared here</small></label>
 <main></main><script>${script}</script></html>
 `;

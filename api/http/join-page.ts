@@ -9,7 +9,7 @@ button{font:inherit;margin-top:.6rem}
 output{display:block;margin-top:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
 `;
 
-/** The code stands after the # of the address, so that no browser or proxy sends or logs it; it is removed from the address at once. */
+/** The code stands after the # of the address, so that no browser or proxy sends or logs it; it is removed from the address at once. What is fetched is relative to the page. */
 const script = `
 const code=location.hash.slice(1);
 history.replaceState(null,'',location.pathname);
@@ -20,7 +20,7 @@ form.onsubmit=async event=>{
   event.preventDefault();
   const given=Object.fromEntries([...new FormData(form)].filter(([,value])=>value.trim()!==''));
   try{
-    const answer=await fetch('/v1/invitations/accept',{method:'POST',headers:{'Content-Type':'application/json'},body:JSON.stringify({...given,code})});
+    const answer=await fetch('v1/invitations/accept',{method:'POST',headers:{'Content-Type':'application/json'},body:JSON.stringify({...given,code})});
     const json=await answer.json();
     if(!answer.ok){out.textContent=Object.values(json).flat().join('\\n');return}
     form.hidden=true;

@@ -9,8 +9,12 @@ export interface ApiRequest extends FastifyRequest {
   caller?: Caller;
   /** The row that the id of the path names, after the access check. */
   resource?: unknown;
-  /** The public base address that links in the answer start with. */
+  /** The public base address that links in the answer start with, perhaps with a path prefix. */
   origin: string;
+  /** The path prefix in `origin`; empty without one. */
+  pathPrefix: string;
+  /** The IP address of the client, as a trusted proxy tells it, else of the peer (`ip`). */
+  clientAddress: string;
 }
 
 /** An answer as Fastify gives it. */

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:zlib';
 import fastifyCompress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { addressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
 import { installBodyParsers, uploadPrefix } from './body.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ServerLimits } from './app-context.js';
@@ -10,8 +12,7 @@ import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
 /** Options of the HTTP server. */
-export interface ServerOptions {
-  readonly publicUrl: string | null;
+export interface ServerOptions extends AddressOptions {
   readonly limits: ServerLimits;
   readonly log: LogSink;
   /** Authenticates a request with a body before the body is read: the caller, if there is one. Rejects to refuse the request. */
@@ -24,13 +25,17 @@ export interface ServerOptions {
 /** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
 export function createAdapter(options: ServerOptions): JsonAdapter {
   const { limits } = options;
+  const addresses = rememberedAddresses(options);
   const adapter = new JsonAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
     // Clients use both spellings (contract 18; Beacon v2, the endpoint / below the base); Nest takes the slash from the paths of routes.
-    rewriteUrl: ({ url = '/' }) =>
-      url.replace(/^(\/authorize|\/beacon\/v2\/[^/?]+)\/(?=$|\?)/, '$1'),
+    rewriteUrl: (request: IncomingMessage) =>
+      withoutPrefix(request.url ?? '/', addresses(request).prefix).replace(
+        /^(\/authorize|\/beacon\/v2\/[^/?]+)\/(?=$|\?)/,
+        '$1',
+      ),
     // Node's timer would also end long uploads: see `limitRequestTime`.
     requestTimeout: 0,
     connectionTimeout: limits.requestMs,
@@ -53,7 +58,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
   adapter.compressesLoopback = limits.compressesLoopback;
   adapter.log = options.log;
   const fastify = adapter.getInstance<FastifyInstance>();
-  installHooks(fastify, options);
+  installHooks(fastify, options, addresses);
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
   limitSockets(fastify, limits.socketsPerAddress);
   return adapter;
@@ -80,10 +85,28 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
   });
 }
 
-function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
+/** Finds the address of each request once: the path is rewritten before there is a request object that could hold it. */
+function rememberedAddresses(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
+  const read = addressReader(options);
+  const known = new WeakMap<IncomingMessage, RequestAddress>();
+  return (raw) => {
+    const address = known.get(raw) ?? read(raw);
+    known.set(raw, address);
+    return address;
+  };
+}
+
+function installHooks(
+  fastify: FastifyInstance,
+  options: ServerOptions,
+  addresses: (raw: IncomingMessage) => RequestAddress,
+): void {
   fastify.decorateRequest('origin', '');
+  fastify.decorateRequest('pathPrefix', '');
+  fastify.decorateRequest('clientAddress', '');
   fastify.addHook('onRequest', (request, reply, done) => {
-    (request as ApiRequest).origin = originOf(request, options.publicUrl);
+    const { base, prefix, client } = addresses(request.raw);
+    Object.assign(request, { origin: base, pathPrefix: prefix, clientAddress: client });
     limitRequestTime(request, options.limits);
     for (const [name, value] of headers) reply.header(name, value);
     reply.header('X-Request-Id', request.id); // the id of the request in the log
@@ -97,11 +120,11 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
   });
   if (!options.logsRequests) return;
   fastify.addHook('onResponse', (request, reply, done) => {
-    const caller = (request as ApiRequest).caller;
+    const { caller, clientAddress } = request as ApiRequest;
     options.log(
       logLine('request', {
         request: request.id,
-        address: request.ip,
+        address: clientAddress,
         method: request.method,
         url: withoutSecrets(request.url),
         status: reply.statusCode,
@@ -135,19 +158,6 @@ const preflightHeaders: readonly (readonly [string, string])[] = [
   ],
   ['Access-Control-Max-Age', '86400'],
 ];
-
-/**
- * The base of all links: the configured public URL, otherwise the `Host` header, which can only mislead the client that forged it.
- * `Forwarded` headers are ignored.
- */
-function originOf(request: FastifyRequest, publicUrl: string | null): string {
-  if (publicUrl !== null) return publicUrl;
-  const host = request.headers.host ?? '';
-  if (/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$/.test(host)) {
-    return `http://${host}`;
-  }
-  return `http://${request.socket.localAddress ?? 'localhost'}:${request.socket.localPort ?? 80}`;
-}
 
 /** Closes the connection of a request that is not received within `requestMs`, or of an upload that pauses for `idleMs` (threat W2). */
 function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {

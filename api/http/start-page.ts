@@ -7,16 +7,16 @@ code,pre{font:14px/1.5 ui-monospace,monospace}
 pre{background:#8882;padding:.7rem;border-radius:6px;overflow:auto}
 `;
 
-/** The page that a browser gets at `/`: what the server is, where its description is, and how to get a token. */
-export const startPage = `<!doctype html>
+/** The page that a browser gets at the root: what the server is, where its description is, and how to get a token. `prefix` is that of all paths. */
+export const startPage = (prefix: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Strandlake</title><style>${style}</style>
 <h1>Strandlake</h1>
 <p>This is a Strandlake server: a genomic data platform that imports variant files into typed datasets, answers filters, facets
 and coordinate queries on them, and keeps every version. It is used by programs, over HTTP.</p>
 <h2>Try it</h2>
-<p><a href="/docs">Every operation, with examples that can be sent from the browser</a>; the same for programs is
-<a href="/openapi.json">openapi.json</a>. <a href="/health">Health</a> says whether the server can work.</p>
+<p><a href="${prefix}/docs">Every operation, with examples that can be sent from the browser</a>; the same for programs is
+<a href="${prefix}/openapi.json">openapi.json</a>. <a href="${prefix}/health">Health</a> says whether the server can work.</p>
 <h2>Get a token</h2>
 <p>Every request carries a token. The first start of the server printed one. Whoever runs the server makes more with</p>
 <pre>npm run strandlake -- token add owner@localhost

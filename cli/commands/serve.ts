@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArguments, type Config } from '../../engine/core/config.js';
 import { AppError } from '../../engine/core/errors.js';
+import { LogFile } from '../../scheduler/worker/log-file.js';
 import { supervise } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
@@ -24,16 +25,25 @@ export const serve: Command = {
     const { config, positionals } = parseArguments(args, env);
     const running = await runningServer(config.data);
     if (running !== undefined) return useRunning(config, running, positionals, terminal);
+    const log = await openLog(config, terminal); // first, because the token is shown only once
     const prepared = await withData(config.data, (data) => prepare(data, config));
+    const say = (text: string): void => {
+      terminal.note(text);
+      log?.write(text);
+    };
     const serverEnded = new AbortController();
     const { promise: listening, resolve: setPort } = Promise.withResolvers<number>();
     const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
-      say: (text) => terminal.note(text),
+      log,
+      say,
       message: (message) => {
         if (isListening(message)) setPort(message.port);
-        else if (isRefused(message)) terminal.note(`strandlake serve: ${message.reason}`);
+        else if (isRefused(message)) say(`strandlake serve: ${message.reason}`);
       },
-    }).finally(() => serverEnded.abort());
+    }).finally(() => {
+      serverEnded.abort();
+      return log?.close();
+    });
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
@@ -44,6 +54,13 @@ export const serve: Command = {
     return server;
   },
 };
+
+/** The file for the log, if the settings name one. This process alone writes to it. */
+async function openLog(config: Config, terminal: Terminal): Promise<LogFile | null> {
+  const { logFile: path, logFileMb } = config;
+  if (path === null) return null;
+  return LogFile.open(path, logFileMb * 1024 ** 2, (text) => terminal.note(text));
+}
 
 /** True for the message that the API process sends once it listens. It has the port, which is chosen by the system if 0 was requested. */
 function isListening(message: unknown): message is { readonly port: number } {

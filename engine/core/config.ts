@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseAddressBlock } from './addresses.js';
 import { parseAllowed } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
@@ -15,8 +16,10 @@ export interface Config {
   readonly port: number;
   /** Absolute path of the data folder. */
   readonly data: string;
-  /** Origin that clients use, without a final slash; null: taken from each request. */
+  /** Base address that clients use, perhaps with a path prefix, without a final slash; null: taken from each request. */
   readonly publicUrl: string | null;
+  /** Addresses and CIDR blocks of the proxies whose `Forwarded` and `X-Forwarded-*` headers count. */
+  readonly trustProxies: readonly string[];
   /** Number of threads in the worker's pool, and for one query. */
   readonly threads: number;
   /** Memory limit of the API process, half of it for the query engine. */
@@ -44,6 +47,10 @@ export interface Config {
   /** Files of at least this size are uploaded in parts. */
   readonly multipartMb: number;
   readonly log: LogLevel;
+  /** Absolute path of the log; null: standard error. */
+  readonly logFile: string | null;
+  /** Size at which the log file is rotated; 0: never. */
+  readonly logFileMb: number;
 }
 
 /** The declaration of a setting. */
@@ -79,7 +86,13 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   publicUrl: {
     ...named('public-url', '<url>', 'address that clients use, when a proxy stands in front'),
     ...byDefault<string | null>(null, "the request's host"),
-    parse: origin,
+    parse: baseAddress,
+  },
+  // Choice: no proxy is trusted by default, not even one on this machine: many pass on the headers that clients send.
+  trustProxies: {
+    ...named('trust-proxies', '<list>', 'proxies whose Forwarded headers count: addresses or CIDR'),
+    ...byDefault<readonly string[]>([], 'none'),
+    parse: (text) => listOf(text, proxyAddress),
   },
   threads: {
     ...named('threads', '<number>', 'threads for imports and exports, and for one query'),
@@ -115,7 +128,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   allowAddresses: {
     ...named('allow-addresses', '<list>', 'manifest hosts that are not public: host:port or CIDR'),
     ...byDefault<readonly string[]>([], 'none'),
-    parse: addresses,
+    parse: (text) => listOf(text, parseAllowed),
   },
   rateLimit: {
     ...named('rate-limit', '<number>', 'requests per minute of one token or address; 0: no limit'),
@@ -156,6 +169,16 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),
     ...byDefault<LogLevel>('error'),
     parse: logLevel,
+  },
+  logFile: {
+    ...named('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
+    ...byDefault<string | null>(null, 'standard error'),
+    parse: (text) => resolve(text),
+  },
+  logFileMb: {
+    ...named('log-file-mb', '<MB>', 'size at which it is rotated, 4 older ones are kept; 0: never'),
+    ...byDefault(64),
+    parse: (text) => wholeNumber(text, 0, 1_048_576),
   },
 };
 
@@ -287,12 +310,15 @@ function onOrOff(text: string): boolean {
   throw new Error(`must be on or off, not "${text}"`);
 }
 
-function origin(text: string): string {
+/** A path prefix: segments of unreserved characters, none of them `.` or `..`. */
+export const pathPrefixShape = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,100}){0,10}$/;
+
+function baseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const plain = url && url.pathname === '/' && !url.search && !url.hash && !url.username;
-  if (plain && /^https?:$/.test(url.protocol)) return url.origin;
-  // Clients replace the path of the URL, so a prefix would be lost.
-  throw new Error(`must be http(s)://host[:port] without a path, not "${text}"`);
+  const prefix = url?.pathname.replace(/\/$/, '') ?? '';
+  const isPlain = url && !url.search && !url.hash && !url.username && pathPrefixShape.test(prefix);
+  if (isPlain && /^https?:$/.test(url.protocol)) return url.origin + prefix;
+  throw new Error(`must be http(s)://host[:port], perhaps with a plain path such as /lake, not "${text}"`); // prettier-ignore
 }
 
 function smtpServer(text: string): string {
@@ -302,14 +328,16 @@ function smtpServer(text: string): string {
   throw new Error('must be smtp://host:port or smtps://user:password@host:port');
 }
 
-function addresses(text: string): readonly string[] {
-  return text
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      parseAllowed(entry); // throws what is wrong with it
-      return entry;
-    });
+/** The entries of a list; `check` throws what is wrong with one. */
+function listOf(text: string, check: (entry: string) => unknown): readonly string[] {
+  const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
+  for (const entry of entries) check(entry);
+  return entries;
+}
+
+function proxyAddress(text: string): void {
+  if (parseAddressBlock(text) !== undefined) return;
+  throw new Error(`must be addresses and CIDR blocks such as 127.0.0.1 or 10.0.0.0/8, not "${text}"`); // prettier-ignore
 }
 
 function logLevel(text: string): LogLevel {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { budgets } from './budgets.js';
 import { AppError } from './errors.js';
 import { writableBytes } from './faultpoint.js';
-import { step, wrapped } from './file-steps.js';
+import { codeOf, rawStep, step, wrapped } from './file-steps.js';
 import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.js';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
@@ -164,5 +164,65 @@ export async function writeStream(
   } catch (error) {
     await file.abort();
     throw error;
+  }
+}
+
+/**
+ * A file outside the data folder to whose end lines are added, such as a log. Errors are those of the system. One process at a time may
+ * write to it.
+ */
+export class LineFile {
+  readonly #handle: fs.FileHandle;
+  #bytes: number;
+
+  private constructor(handle: fs.FileHandle, bytes: number) {
+    this.#handle = handle;
+    this.#bytes = bytes;
+  }
+
+  /** Opens a file, or creates it. */
+  static async open(path: string): Promise<LineFile> {
+    const handle = await rawStep('open', () => fs.open(path, 'a', 0o640));
+    return new LineFile(handle, (await handle.stat()).size);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Writes whole lines; resolves to the number of bytes written, and to the error if these are not all. No part of a line stays behind. */
+  async write(lines: Uint8Array): Promise<{ readonly bytes: number; readonly error?: unknown }> {
+    let written = 0;
+    try {
+      while (written < lines.byteLength) {
+        const bytes = writableBytes(lines.byteLength - written);
+        const from = written;
+        written += (await rawStep('write', () => this.#handle.write(lines, from, bytes))).bytesWritten; // prettier-ignore
+      }
+      this.#bytes += written;
+      return { bytes: written };
+    } catch (error) {
+      const whole = lines.subarray(0, written).lastIndexOf(lineEnd) + 1;
+      this.#bytes += whole;
+      // Needs no space. What was rotated by another program is truncated as well, because the handle is the same.
+      if (written > whole) await this.#handle.truncate((await this.#handle.stat()).size - (written - whole)); // prettier-ignore
+      return { bytes: whole, error };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+const lineEnd = 0x0a;
+
+/** Renames `log` to `log.1`, after `log.1` to `log.2` and so on; at most `kept` of them remain. Errors are those of the system. */
+export async function rotateFiles(path: string, kept: number): Promise<void> {
+  for (let n = kept - 1; n >= 0; n--) {
+    const from = n === 0 ? path : `${path}.${n}`;
+    await rawStep('rename', () => fs.rename(from, `${path}.${n + 1}`)).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    });
   }
 }

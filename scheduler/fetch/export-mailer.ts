@@ -83,7 +83,8 @@ export class ExportMailer {
     const user = await catalog.users.get(row.userId);
     const dataset = await catalog.objects.get(row.datasetId);
     const name = dataset?.filename ?? `dataset ${row.datasetId}`;
-    const path = `${config.publicUrl ?? ''}/v2/dataset_exports/${row.id}/download`;
+    const { base_url: base } = row.metadata['email'] as { readonly base_url?: string };
+    const link = `${base ?? config.publicUrl ?? ''}/v2/dataset_exports/${row.id}/download`;
     const isSecure = protocol === 'smtps:';
     const transport = createTransport({
       ...timeouts,
@@ -103,7 +104,7 @@ export class ExportMailer {
         subject: `The export of ${name} is ready`,
         text: [
           `${row.filename}: ${row.documentsCount} records, ${row.bytes} bytes.`,
-          `Download it from ${path} until ${new Date(row.expiresAt ?? 0).toISOString()}.`,
+          `Download it from ${link} until ${new Date(row.expiresAt ?? 0).toISOString()}.`,
           ...(row.targetFullPath === null ? [] : [`It is also stored at ${row.targetFullPath}.`]),
           '',
         ].join('\n'),

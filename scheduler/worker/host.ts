@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { eachLine } from './log-file.js';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
 import { isStuck, threadStateOf, type ThreadState } from './liveness.js';
 
@@ -55,8 +56,10 @@ export function startHost(
     const started = fork(entry, [JSON.stringify(config)], {
       serialization: 'advanced',
       execArgv: workerFlags(config),
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      // By way of this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
+    eachLine(started.stderr, (line) => process.stderr.write(`${line}\n`));
     child = started;
     let isOver = false;
     const over = (reason: string): void => {

@@ -1,10 +1,13 @@
 import { fork } from 'node:child_process';
+import { eachLine, type LogFile } from './log-file.js';
 
 /** Exit code of a process that must not be started again: its configuration or its data folder is wrong. */
 export const exitRefused = 78;
 
 export interface SupervisorOptions {
   readonly say: (text: string) => void;
+  /** Takes what the child process writes to standard error; SIGHUP then reopens it. Without it, the child shares that of this process. */
+  readonly log: Pick<LogFile, 'write' | 'reopen'> | null;
   /** Called with each message of the child process. */
   readonly message: (message: unknown) => void;
   /** A process that ran for this long did not fail at start-up. */
@@ -17,6 +20,7 @@ export interface SupervisorOptions {
 }
 const defaults: SupervisorOptions = {
   say: (text) => process.stderr.write(`${text}\n`),
+  log: null,
   message: () => undefined,
   healthyMs: 5_000,
   maxFailures: 5,
@@ -26,30 +30,37 @@ const defaults: SupervisorOptions = {
 
 /**
  * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves to the exit
- * code for this process. SIGINT, SIGTERM and SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
+ * code for this process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
 export function supervise(
   entry: string,
   args: readonly string[],
   options: Partial<SupervisorOptions> = {},
 ): Promise<number> {
-  const { say, message, healthyMs, maxFailures, pauseMs, graceMs } = { ...defaults, ...options };
+  const { say, log, message, healthyMs, maxFailures, pauseMs, graceMs } = { ...defaults, ...options }; // prettier-ignore
   return new Promise((resolve) => {
     let failures = 0;
     let isStopping = false;
     let stoppedAt = 0;
     // A running SQL statement occupies a thread of libuv's pool, which file access shares: four, the default, are too few.
     const env = { UV_THREADPOOL_SIZE: '16', ...process.env };
+    const streams = new Set<Promise<void>>();
     let child = start();
     let restart: NodeJS.Timeout | undefined;
     let force: NodeJS.Timeout | undefined;
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    const signals = ['SIGINT', 'SIGTERM', ...(log ? [] : (['SIGHUP'] as const))] as const;
     for (const signal of signals) process.on(signal, stop);
+    const reopen = (): void => log?.reopen();
+    if (log) process.on('SIGHUP', reopen);
 
     function start(): ReturnType<typeof fork> {
       const startedAt = performance.now();
       // Its own channel, so that the child also notices when this process is killed.
-      const started = fork(entry, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env });
+      const errors = log ? 'pipe' : 'inherit';
+      const started = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env });
+      const read = eachLine(started.stderr, (line) => log?.write(line));
+      streams.add(read);
+      void read.then(() => streams.delete(read));
       started.on('error', (error) => say(`strandlake: ${error.message}`));
       started.on('message', message);
       started.once('exit', (code, signal) =>
@@ -91,7 +102,9 @@ export function supervise(
     function finish(code: number): void {
       clearTimeout(force);
       for (const signal of signals) process.off(signal, stop);
-      resolve(code);
+      process.off('SIGHUP', reopen);
+      // The last lines may still be in the pipe when the process has ended.
+      void Promise.all(streams).then(() => resolve(code));
     }
   });
 }

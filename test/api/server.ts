@@ -67,6 +67,7 @@ export interface TestServer {
 export interface TestOptions {
   readonly rateLimit?: number;
   readonly publicUrl?: string;
+  readonly trustProxies?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
   readonly store?: StoreOptions;
@@ -112,6 +113,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     signingKey: key,
     config: {
       publicUrl: options.publicUrl ?? null,
+      ...(options.trustProxies && { trustProxies: options.trustProxies }),
       rateLimit: options.rateLimit ?? 0,
       log: 'debug',
     },

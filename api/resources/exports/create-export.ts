@@ -19,11 +19,15 @@ import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
 
-/** Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). */
+/**
+ * Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). The link of its e-mail will begin
+ * with `baseAddress`.
+ */
 export async function createExport(
   context: AppContext,
   caller: Caller,
   form: Form,
+  baseAddress: string,
 ): Promise<ExportRow> {
   const { catalog } = context;
   const datasetId = form.requiredId('dataset_id');
@@ -62,6 +66,10 @@ export async function createExport(
     params,
     documentsCount: Math.min(total, limit),
     ...(asOf && { asOf }),
+    // The e-mail comes when there is no request any more that could tell the address.
+    ...(options.sendEmailOnCompletion === true && {
+      metadata: { email: { base_url: baseAddress } },
+    }),
   });
   context.scheduler.wake();
   return row;

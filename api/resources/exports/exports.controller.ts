@@ -35,7 +35,10 @@ export class ExportsController extends jobController({
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    return this.view(await createExport(this.context, caller, new Form(body)), request);
+    return this.view(
+      await createExport(this.context, caller, new Form(body), request.origin),
+      request,
+    );
   }
 
   @Operation(exportOperations.delete)

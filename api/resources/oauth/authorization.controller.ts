@@ -108,7 +108,7 @@ export class AuthorizationController {
       'sign_out',
       async ({ request, reply }) => {
         await signOut(this.context, request, reply);
-        return request.url;
+        return request.pathPrefix + request.url;
       },
     ],
     ['allow', (visit) => this.#allow(visit)],
@@ -131,7 +131,7 @@ export class AuthorizationController {
   }
 
   /** The page that a browser gets: to sign in, or to consent. */
-  async #pageOf({ visitor, asked }: Visit): Promise<AuthorizationPage> {
+  async #pageOf({ request, visitor, asked }: Visit): Promise<AuthorizationPage> {
     const { principal, csrfToken } = visitor;
     if (principal === undefined) return signInPage(csrfToken);
     const { application } = asked;
@@ -145,6 +145,7 @@ export class AuthorizationController {
       request: asked,
       owner: owner ? `${fullName(owner)} (${owner.email})` : 'a user who was removed',
       email: principal.user.email,
+      tokensPath: `${request.pathPrefix}/v2/tokens`,
     });
   }
 
@@ -157,12 +158,12 @@ export class AuthorizationController {
       return signInPage(visitor.csrfToken, 'Enter an email address and a password.');
     }
     try {
-      const user = await this.check.userOf(request.ip, email, password);
+      const user = await this.check.userOf(request.clientAddress, email, password);
       if (user === undefined) {
         return signInPage(visitor.csrfToken, 'No user has this email address and password.');
       }
       await signIn(this.context, request, reply, user.id);
-      return request.url;
+      return request.pathPrefix + request.url;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'rate-limited') throw error;
       const { retryAfter } = error as { readonly retryAfter?: number };

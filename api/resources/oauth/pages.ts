@@ -68,12 +68,14 @@ export interface Consent {
   /** The user who registered the application. */
   readonly owner: string;
   readonly email: string;
+  /** Where the user's tokens are listed. */
+  readonly tokensPath: string;
 }
 
 /** The page on which a user grants an application access, or does not. */
 export function consentPage(
   csrfToken: string,
-  { request, owner, email }: Consent,
+  { request, owner, email, tokensPath }: Consent,
 ): AuthorizationPage {
   const { application, redirectUri, scope } = request;
   const access = scope === 'read' ? 'read' : 'read, change and delete';
@@ -89,7 +91,7 @@ export function consentPage(
         <button name="action" value="deny">Deny</button>
         <button name="action" value="sign_out">Sign in as somebody else</button>
       </form>
-      <p>You can take it back at any time: the access is among your tokens, at <code>/v2/tokens</code>.</p>`, // prettier-ignore
+      <p>You can take it back at any time: the access is among your tokens, at <code>${tokensPath}</code>.</p>`, // prettier-ignore
   };
 }
 

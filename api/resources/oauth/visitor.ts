@@ -59,9 +59,15 @@ export async function signOut(
   setCookie(request, reply, randomSecret(40));
 }
 
-/** With TLS, no other host of the domain can set the cookie (RFC 6265bis, section 4.1.3.2). */
-function nameFor({ origin }: ApiRequest): string {
-  return origin.startsWith('https:') ? '__Host-strandlake' : 'strandlake';
+/**
+ * With TLS, no other host of the domain can set the cookie (RFC 6265bis, section 4.1.3.2).
+ *
+ * Choice: below a path prefix the cookie is limited to that path, so that it is not sent to other programs of the host; then its
+ * name begins with `__Secure-`, because `__Host-` needs the path `/`.
+ */
+function nameFor({ origin, pathPrefix }: ApiRequest): string {
+  if (!origin.startsWith('https:')) return 'strandlake';
+  return pathPrefix === '' ? '__Host-strandlake' : '__Secure-strandlake';
 }
 
 function cookieOf(request: ApiRequest): string | undefined {
@@ -76,6 +82,6 @@ function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
   const secure = request.origin.startsWith('https:') ? '; Secure' : '';
   reply.header(
     'Set-Cookie',
-    `${nameFor(request)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`,
+    `${nameFor(request)}=${value}; Path=${request.pathPrefix || '/'}; HttpOnly; SameSite=Lax${secure}`,
   );
 }

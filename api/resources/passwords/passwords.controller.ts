@@ -78,7 +78,7 @@ export class PasswordsController {
     const domain = form.text('domain') ?? '';
     form.done();
     const { catalog, signingKey } = this.context;
-    const user = await this.check.userOf(request.ip, email, password);
+    const user = await this.check.userOf(request.clientAddress, email, password);
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
@@ -105,7 +105,7 @@ export class PasswordsController {
     const { passwords } = this.context.catalog;
     const { id, email } = caller.user;
     if ((await passwords.get(id)) !== undefined) {
-      const isRight = await this.check.userOf(request.ip, email, current ?? '');
+      const isRight = await this.check.userOf(request.clientAddress, email, current ?? '');
       if (!isRight) form.fail('current_password', 'This is not the current password.');
       form.done();
     }

@@ -35,7 +35,7 @@ export class ServiceController {
     if (wantsPage(request.headers.accept)) {
       reply.header('Content-Type', 'text/html; charset=utf-8');
       reply.header('Content-Security-Policy', startPolicy);
-      return startPage;
+      return startPage(request.pathPrefix);
     }
     const { user } = await this.authenticator.admit(request);
     return { detail: `The credentials are valid: ${user.email}.` };
@@ -52,8 +52,8 @@ export class ServiceController {
 
   @Operation(serviceOperations.openapi)
   @Public()
-  openapi(): object {
-    return this.document.json;
+  openapi(@Req() { origin }: ApiRequest): object {
+    return { ...this.document.json, servers: [{ url: origin }] };
   }
 
   @Operation(serviceOperations.docs)
@@ -74,6 +74,6 @@ export class ServiceController {
 
   @Operation(serviceOperations.swagger)
   @Public()
-  @Redirect('/docs', 302)
+  @Redirect('docs', 302) // relative to this address, which may be below a path prefix
   swagger(): void {}
 }

@@ -53,4 +53,6 @@ export interface ExportResult {
   /** As in the parameters. */
   readonly provenance: JsonObject;
   readonly warnings: readonly FileWarning[];
+  /** Number of parts that earlier attempts had encoded. */
+  readonly resumedParts: number;
 }

@@ -10,6 +10,7 @@ export const exportJob: Job<'export', ExportParams, ExportResult> = {
   kind: 'export',
   type: 'datasets.DatasetExport',
   displayName: 'Dataset Export',
+  isResumable: true,
 
   async prepare(task, context) {
     return (await import('./publish-export.js')).prepareExport(task, context);

@@ -3,7 +3,6 @@ import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
 import { openStore } from '../../../engine/store/open.js';
 import { numbersOf } from '../../../engine/store/row-trace.js';
-import type { Snapshot } from '../../../engine/store/store.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
 import type { Writer } from '../../../writers/writer.js';

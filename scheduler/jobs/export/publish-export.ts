@@ -98,7 +98,10 @@ export async function publishExport(
     const metadata = {
       progress: finalProgress(progress, result.records),
       ...(result.warnings.length > 0 && { warnings: result.warnings }),
-      ...(row.sendEmailOnCompletion && { email: { status: 'pending' } }),
+      ...(result.resumedParts > 0 && { resumed_parts: result.resumedParts }),
+      ...(row.sendEmailOnCompletion && {
+        email: { ...(row.metadata['email'] as JsonObject | undefined), status: 'pending' },
+      }),
     };
     await tx.tasks.complete(task.id, { metadata, now: time });
   });

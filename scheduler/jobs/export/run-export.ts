@@ -8,6 +8,7 @@ import { writerNamed } from '../../../writers/index.js';
 import type { HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
+import { FinishedParts } from './finished-parts.js';
 import { commitParts, queryParts } from './part-jobs.js';
 import type { PartJob, PartRows } from './part.js';
 
@@ -36,23 +37,29 @@ async function writeFile(
   const warnings: FileWarning[] = [];
   const name = `export.${writer.extension}`;
   const progress = { records: 0 };
+  const finished = await FinishedParts.open(context, name);
   const output = await createFile(join(context.scratch, name), {
     md5: params.isStored,
     sha256: true,
   });
   try {
     const jobs = partJobs(params, file, findParts());
-    const parts = encodedParts(jobs, context, progress, knownTotal(params));
+    const parts = encodedParts(jobs, context, progress, knownTotal(params), finished);
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceled();
       await output.write(piece);
+      finished.written(piece, output);
       crashpoint('export.partial');
     }
+    await finished.close();
     const written = await output.finish();
+    crashpoint('export.finished');
     const { version } = params.snapshot;
     const { provenance } = file;
-    return { file: name, records: progress.records, version, provenance, warnings, ...written };
+    const { records } = progress;
+    return { file: name, records, version, provenance, warnings, resumedParts: finished.resumed, ...written }; // prettier-ignore
   } catch (error) {
+    await finished.close().catch(() => undefined); // the first error is reported
     await output.abort();
     throw signal.aborted ? canceled() : error;
   }
@@ -115,6 +122,7 @@ async function* encodedParts(
   context: RunContext,
   progress: { records: number },
   knownRecords: number | null,
+  finished: FinishedParts,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
   const encoding: { readonly part: Promise<unknown>; readonly records: number }[] = [];
@@ -139,10 +147,12 @@ async function* encodedParts(
     let records = 0;
     for await (const job of jobs) {
       records += job.rows.length / 2;
-      const part = pool.run('part', () => job, signal, {
-        isUrgent: true,
-        ...(job.annotation && { answer: (request) => context.askHost(request as HostRequest) }),
-      });
+      const encode = (): Promise<unknown> =>
+        pool.run('part', () => job, signal, {
+          isUrgent: true,
+          ...(job.annotation && { answer: (request) => context.askHost(request as HostRequest) }),
+        });
+      const part = finished.restoredOr(job, encode);
       // The promise is awaited later; until then a rejection must not count as unhandled.
       part.catch(() => undefined);
       encoding.push({ part, records: job.rows.length / 2 });

@@ -1,21 +1,14 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import {
-  fileStats,
-  modifiedAt,
-  moveFile,
-  openFile,
-  syncFolder,
-} from '../../../engine/core/files.js';
+import { fileStats, moveFile, openFile, syncFolder } from '../../../engine/core/files.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
 import type { RunContext } from '../job.js';
 import type { Fetched, UrlLocation } from './import-source.js';
-import { Journal, readJournal, type JournalEntry } from './journal.js';
+import { codeVersion, Journal, readJournal, type JournalEntry } from '../journal.js';
 
 /** Version of the values in the journal. */
 const format = 1;
@@ -170,10 +163,4 @@ async function digestOf(
   } finally {
     await file.close();
   }
-}
-
-/** Identifies the runtime and the build, which writes all of its files anew. */
-async function codeVersion(): Promise<string> {
-  const builtAt = await modifiedAt(fileURLToPath(import.meta.url));
-  return `${process.version} ${builtAt}`;
 }

@@ -124,7 +124,7 @@ async function openPage(storage: Map<string, string>): Promise<{
       setItem: (key: string, value: string) => storage.set(key, value),
       removeItem: (key: string) => storage.delete(key),
     },
-    fetch: (path: string, init?: RequestInit) => fetch(server.url + path, init),
+    fetch: (path: string, init?: RequestInit) => fetch(new URL(path, `${server.url}/docs`), init),
     URL,
     URLSearchParams,
   };

@@ -259,7 +259,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
           yield* [['email', email] as const, ['first_name', 'Rosalind'] as const, ['last_name', ' '] as const]; // prettier-ignore
         }
       },
-      fetch: (path: string, init: RequestInit) => fetch(server.url + path, init),
+      fetch: (path: string, init: RequestInit) => fetch(new URL(path, `${server.url}/join`), init),
     }),
   );
   expect(shown).toEqual(['/join']);

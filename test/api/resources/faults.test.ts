@@ -81,6 +81,7 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
   const lines: string[] = [];
   const adapter = createAdapter({
     publicUrl: null,
+    trustProxies: [],
     limits: { ...defaultLimits, compressesLoopback: true },
     log: (line) => lines.push(line),
     admit: () => Promise.resolve(undefined),

@@ -15,6 +15,7 @@ test('without flags and environment every setting has its default', () => {
     port: 3000,
     data: resolve('data'),
     publicUrl: null,
+    trustProxies: [],
     token: null,
     examples: true,
     allowAddresses: [],
@@ -27,7 +28,8 @@ test('reads every setting from a flag and from the environment, and the flag win
     host: ['0.0.0.0', '0.0.0.0'],
     port: ['8080', 8080],
     data: ['elsewhere', resolve('elsewhere')],
-    publicUrl: ['https://genes.example.org/', 'https://genes.example.org'],
+    publicUrl: ['https://genes.example.org/lake/', 'https://genes.example.org/lake'],
+    trustProxies: ['127.0.0.1, 10.0.0.0/8 fd00::/8', ['127.0.0.1', '10.0.0.0/8', 'fd00::/8']],
     threads: ['3', 3],
     apiMemoryMb: ['512', 512],
     queryCacheMb: ['512', 512],
@@ -45,6 +47,8 @@ test('reads every setting from a flag and from the environment, and the flag win
     metricsToken: ['sixteen-letters+', 'sixteen-letters+'],
     multipartMb: ['64', 64],
     log: ['debug', 'debug'],
+    logFile: ['lake.log', resolve('lake.log')],
+    logFileMb: ['0', 0],
   };
   expect(Object.keys(samples)).toEqual(Object.keys(settings));
   for (const [key, setting] of Object.entries(settings)) {
@@ -61,10 +65,11 @@ test('reads every setting from a flag and from the environment, and the flag win
 test('reports all mistakes at once, with the flag or variable', () => {
   const wrong = (): unknown =>
     parseConfig(['--port', '70000', '--prot', '1', '--data'], {
-      STRANDLAKE_PUBLIC_URL: 'http://host/prefix',
+      STRANDLAKE_PUBLIC_URL: 'http://host/a%20path',
       STRANDLAKE_EXAMPLES: 'maybe',
       STRANDLAKE_LOG: 'loud',
       STRANDLAKE_ALLOW_ADDRESSES: 'http://x',
+      STRANDLAKE_TRUST_PROXIES: 'proxy.local',
     });
   expect(wrong).toThrow(/--port: must be a whole number from 0 to 65535, not "70000"/);
   expect(wrong).toThrow(/--prot: is not a setting/);
@@ -72,6 +77,7 @@ test('reports all mistakes at once, with the flag or variable', () => {
   expect(wrong).toThrow(/STRANDLAKE_PUBLIC_URL: must be http/);
   expect(wrong).toThrow(/STRANDLAKE_EXAMPLES: must be on or off/);
   expect(wrong).toThrow(/STRANDLAKE_LOG: must be one of/);
+  expect(wrong).toThrow(/STRANDLAKE_TRUST_PROXIES: must be addresses and CIDR blocks .* not "proxy.local"/); // prettier-ignore
   expect(wrong).toThrow(/STRANDLAKE_ALLOW_ADDRESSES: must be host:port/);
 });
 

@@ -120,6 +120,17 @@ test('the user is told where a completed export can be downloaded, once and only
   expect(text).toContain(row.filename);
 });
 
+test('the link has the base address that the request for the export had', async () => {
+  const datasetId = await lake.dataset();
+  const metadata = { email: { base_url: 'https://acme.lake.test/genomes' } };
+  const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion: true, metadata });
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  expect((await ended(task.resourceId)).metadata['email']).toMatchObject({ status: 'sent' });
+  const text = mail.messages[0]!.data.replaceAll('=\r\n', '');
+  expect(text).toContain(`https://acme.lake.test/genomes/v2/dataset_exports/${task.resourceId}/download`); // prettier-ignore
+});
+
 test('an e-mail that is refused is reported and noted, and the export is completed', async () => {
   mail.refuses = true;
   const { id } = await exported(true);

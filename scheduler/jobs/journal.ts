@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { deserialize, serialize } from 'node:v8';
-import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { fileStats, openFile } from '../../../engine/core/files.js';
-import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import { fileStats, modifiedAt, openFile } from '../../engine/core/files.js';
+import { createFile, type FileWriter } from '../../engine/core/file-writer.js';
 
 /** Name of the journal in the scratch folder of an attempt. */
 const journalName = 'journal';
@@ -80,6 +81,12 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
   } finally {
     await file.close();
   }
+}
+
+/** Identifies the runtime and the build, which writes all of its files anew: what other code has finished is done again. */
+export async function codeVersion(): Promise<string> {
+  const builtAt = await modifiedAt(fileURLToPath(import.meta.url));
+  return `${process.version} ${builtAt}`;
 }
 
 function frameOf(key: string, value: unknown): Buffer {

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http';
+import { forwardedReader, hostOf } from './forwarded.js';
+
+/** Where the client of a request is, and by which address it reaches the server. */
+export interface RequestAddress {
+  /** The IP address of the client, as a trusted proxy tells it, else of the peer. */
+  readonly client: string;
+  /** The base of all links: scheme, host and, where clients see the server below one, a path prefix. */
+  readonly base: string;
+  /** The prefix in `base`, such as `/lake`; empty without one. */
+  readonly prefix: string;
+}
+
+/** The settings that decide about the address of a request. */
+export interface AddressOptions {
+  readonly publicUrl: string | null;
+  readonly trustProxies: readonly string[];
+}
+
+/**
+ * Returns a function that finds the address of a request: the configured public URL, else what a trusted proxy tells, else the `Host`
+ * header, which can only mislead the client that forged it.
+ *
+ * Choice: the custom address of an account, its subdomain before the first label of the public address, is recognised by the
+ * requested host, whatever the label is; links in the answer then have it as well. It gives no access to anything.
+ */
+export function addressReader(
+  options: AddressOptions,
+): (request: IncomingMessage) => RequestAddress {
+  const forwarded = forwardedReader(options.trustProxies);
+  const known = options.publicUrl === null ? undefined : new URL(options.publicUrl);
+  const fixedPrefix = known?.pathname.replace(/\/$/, '') ?? '';
+  return (request) => {
+    const { headers, socket } = request;
+    const told = forwarded(request);
+    const client = told.client ?? socket.remoteAddress ?? '';
+    const host = told.host ?? hostOf(headers.host);
+    if (known !== undefined) {
+      const name = isSubdomain(host, known.hostname) ? nameOf(host) : known.hostname;
+      const port = known.port === '' ? '' : `:${known.port}`;
+      const base = `${known.protocol}//${name}${port}${fixedPrefix}`;
+      return { client, base, prefix: fixedPrefix };
+    }
+    const own = `${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
+    const prefix = told.prefix ?? '';
+    return { client, base: `${told.proto ?? 'http'}://${host ?? own}${prefix}`, prefix };
+  };
+}
+
+/** Whether a host is the subdomain of an account: one more label, of the characters that domains of accounts have. */
+function isSubdomain(host: string | undefined, publicName: string): host is string {
+  if (host === undefined) return false;
+  const name = nameOf(host);
+  const label = name.endsWith(`.${publicName}`) ? name.slice(0, -publicName.length - 1) : '';
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label);
+}
+
+/** The name in a host, without the port. */
+function nameOf(host: string): string {
+  return host.toLowerCase().replace(/:\d+$/, '');
+}
+
+/**
+ * The path of a request without the prefix, which a proxy may pass through or strip. A prefix that begins like a path of this server
+ * could not be told from one.
+ */
+export function withoutPrefix(url: string, prefix: string): string {
+  if (prefix === '' || !url.startsWith(prefix)) return url;
+  const rest = url.slice(prefix.length);
+  if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+  return rest.startsWith('/') ? rest : url;
+}

@@ -1,0 +1,158 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { holds, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
+import { pathPrefixShape } from '../../engine/core/config.js';
+
+/** What proxies tell about the request that the client sent to the first of them; undefined where they do not tell it. */
+export interface Forwarded {
+  /** The address of the client. */
+  readonly client?: string | undefined;
+  readonly host?: string | undefined;
+  readonly proto?: string | undefined;
+  /** The path below which clients see the server, such as `/lake`. */
+  readonly prefix?: string | undefined;
+}
+
+const nothing: Forwarded = {};
+
+/** A text if it is the host of a URL, else undefined. */
+export function hostOf(text: string | undefined): string | undefined {
+  return shaped(text, hostShape);
+}
+
+/** The host of a URL: a name or an address, perhaps with a port. */
+const hostShape = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/;
+
+/**
+ * Returns a function that reads what trusted proxies tell of a request: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Host` and
+ * `-Proto`, and `X-Forwarded-Prefix`. `trusted` lists addresses and CIDR blocks. From any other peer the headers mean nothing, because
+ * clients can send them as well (threat W8).
+ *
+ * The client is the last address in the list that is not a trusted proxy: each proxy appends the address of its peer, so what precedes
+ * that address was sent by the client itself.
+ *
+ * Choice: where a request has `Forwarded` and `X-Forwarded-*` headers and these contradict each other, neither counts. A proxy that
+ * sets one kind passes on the other as the client sent it.
+ */
+export function forwardedReader(
+  trusted: readonly string[],
+): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Forwarded {
+  const blocks = trusted.flatMap((text) => parseAddressBlock(text) ?? []);
+  const isTrusted = (text: string): boolean => {
+    const address = parseAddress(text);
+    return address !== undefined && blocks.some((block) => holds(block, address));
+  };
+  return ({ headers, socket }) => {
+    const peer = socket.remoteAddress ?? '';
+    if (blocks.length === 0 || !isTrusted(peer)) return nothing;
+    const standard = fromForwarded(headers, isTrusted);
+    const others = fromOthers(headers, isTrusted);
+    const { prefix } = others;
+    if (standard === undefined || contradict(standard, others, headers)) return { prefix };
+    return { ...given(others), ...given(standard) };
+  };
+}
+
+function contradict(a: Forwarded, b: Forwarded, headers: IncomingHttpHeaders): boolean {
+  const differ = (key: 'host' | 'proto'): boolean => (a[key] ?? b[key]) !== (b[key] ?? a[key]);
+  const namesClientTwice = headers.forwarded !== undefined && headers['x-forwarded-for'] !== undefined; // prettier-ignore
+  return (namesClientTwice && a.client !== b.client) || differ('host') || differ('proto');
+}
+
+/** The members that are there. */
+function given(forwarded: Forwarded): Forwarded {
+  return Object.fromEntries(Object.entries(forwarded).filter(([, value]) => value !== undefined));
+}
+
+type IsTrusted = (address: string) => boolean;
+
+/** The client, and its distance from the end of the list of addresses, which holds for the lists of the other headers as well. */
+function outermost(
+  nodes: readonly (string | undefined)[],
+  isTrusted: IsTrusted,
+): { readonly client?: string; readonly distance: number } {
+  let client: string | undefined;
+  let distance = 0;
+  for (const node of nodes.toReversed()) {
+    // What is unknown or obfuscated is no client that could be told from others: its proxy stands for it.
+    if (node === undefined) break;
+    client = node;
+    distance += 1;
+    if (!isTrusted(node)) break;
+  }
+  return { ...(client !== undefined && { client }), distance: Math.max(1, distance) };
+}
+
+/** Reads the header `Forwarded`; undefined if it is malformed. */
+function fromForwarded(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forwarded | undefined {
+  if (headers.forwarded === undefined) return nothing;
+  const elements = elementsOf(headers.forwarded);
+  if (elements === undefined) return undefined;
+  const { client, distance } = outermost(elements.map((one) => nodeAddress(one.get('for'))), isTrusted); // prettier-ignore
+  const element = elements.at(-distance);
+  return { client, host: hostOf(element?.get('host')), proto: schemeOf(element?.get('proto')) }; // prettier-ignore
+}
+
+/**
+ * A pair, perhaps none, and what follows it. Addresses with a port or in brackets have to be quoted, but not every proxy does so.
+ */
+const pair = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
+
+/** The elements of the header, as their parameters (RFC 7239, section 4); undefined if it is malformed. */
+function elementsOf(text: string): readonly ReadonlyMap<string, string>[] | undefined {
+  const elements: ReadonlyMap<string, string>[] = [];
+  let element = new Map<string, string>();
+  pair.lastIndex = 0;
+  for (;;) {
+    const match = pair.exec(text);
+    if (match === null) return undefined;
+    const [, name, bare, quoted, delimiter] = match;
+    if (name !== undefined) {
+      const key = name.toLowerCase();
+      if (element.has(key)) return undefined; // each parameter occurs once
+      element.set(key, bare ?? (quoted ?? '').replaceAll(/\\(.)/g, '$1'));
+    }
+    if (delimiter === ';') continue;
+    if (element.size > 0) elements.push(element);
+    if (delimiter === '') return elements;
+    element = new Map();
+  }
+}
+
+function fromOthers(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forwarded {
+  const lists = (name: string): readonly string[] => {
+    const value = headers[`x-forwarded-${name}`];
+    return value === undefined ? [] : String(value).split(',').map((part) => part.trim()); // prettier-ignore
+  };
+  const { client, distance } = outermost(lists('for').map(nodeAddress), isTrusted);
+  const outer = (name: string): string | undefined => {
+    const list = lists(name);
+    return list.at(-distance) ?? list[0];
+  };
+  return {
+    client,
+    host: hostOf(outer('host')),
+    proto: schemeOf(outer('proto')),
+    prefix: prefixOf(outer('prefix')),
+  };
+}
+
+/** The IP address of a node, without brackets and port (RFC 7239, section 6); undefined for anything else. */
+function nodeAddress(text: string | undefined): string | undefined {
+  const [, v6, v4] = /^(?:\[([^\]]+)\](?::\S+)?|([^:]+):[^:\s]+)$/.exec(text ?? '') ?? [];
+  const address = v6 ?? v4 ?? text ?? '';
+  return parseAddress(address) === undefined ? undefined : address;
+}
+
+function schemeOf(text: string | undefined): string | undefined {
+  return shaped(text?.toLowerCase(), /^https?$/);
+}
+
+/** A path prefix without the final slash; undefined for the root, and for anything that is no plain path. */
+function prefixOf(text: string | undefined): string | undefined {
+  const path = shaped(text?.replace(/\/$/, ''), pathPrefixShape);
+  return path === '' ? undefined : path;
+}
+
+function shaped(text: string | undefined, shape: RegExp): string | undefined {
+  return text !== undefined && shape.test(text) ? text : undefined;
+}

@@ -1,0 +1,207 @@
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { AppError } from '../../engine/core/errors.js';
+import { codeOf } from '../../engine/core/file-steps.js';
+import { LineFile, rotateFiles } from '../../engine/core/file-writer.js';
+
+/** Number of earlier files beside the log. */
+const keptFiles = 4;
+/** Bytes of lines that wait while the disk is full; what comes beyond is counted instead of kept. */
+const maxWaitingBytes = 8 << 20;
+const maxWriteBytes = 1 << 20;
+const retryMs = 1_000;
+
+/** Why a log cannot be opened, by the code of the system's error. */
+const refusals: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `the folder ${dirname(path)} does not exist; create it`,
+  ENOTDIR: (path) => `${dirname(path)} is not a folder; choose another path`,
+  EISDIR: (path) => `${path} is a folder; name a file`,
+  EACCES: (path) => `this user may not write ${path}; change its owner or choose another path`,
+  EROFS: (path) => `${path} is on a read-only file system; choose another path`,
+};
+
+/**
+ * The log as a file of JSON lines, which one process alone writes, in the order of the calls. Before it grows beyond `maxBytes` it becomes
+ * `<path>.1`, and so on, and a new one begins. Nothing of it makes the server fail: what cannot be written waits, and is tried again
+ * every second.
+ *
+ * Choice: four earlier files are kept; who wants to keep more, or by day, sets `--log-file-mb 0` and lets logrotate do it.
+ */
+export class LogFile {
+  readonly #path: string;
+  readonly #maxBytes: number;
+  readonly #report: (text: string) => void;
+  #file: LineFile;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #lostLines = 0;
+  #isToReopen = false;
+  /** Whether the last attempt failed, which is reported once. */
+  #hasFailed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+
+  private constructor(
+    path: string,
+    maxBytes: number,
+    file: LineFile,
+    report: (text: string) => void,
+  ) {
+    // prettier-ignore
+    this.#path = path;
+    this.#maxBytes = maxBytes;
+    this.#file = file;
+    this.#report = report;
+  }
+
+  /** Opens or creates the file; throws `invalid` if it cannot be written. `report` takes what goes wrong later. */
+  static async open(
+    path: string,
+    maxBytes: number,
+    report: (text: string) => void,
+  ): Promise<LogFile> {
+    // prettier-ignore
+    try {
+      return new LogFile(path, maxBytes, await LineFile.open(path), report);
+    } catch (error) {
+      const code = codeOf(error) ?? String(error);
+      const reason = refusals[code]?.(path) ?? `${path} cannot be opened: ${code}`;
+      throw new AppError('invalid', `--log-file: ${reason}`, undefined, error);
+    }
+  }
+
+  /** Adds a line; one that is no JSON object, such as the last words of a process, becomes one. Returns at once. */
+  write(line: string): void {
+    if (line === '') return;
+    const isEvent = line.startsWith('{') && line.endsWith('}');
+    this.#add(isEvent ? line : eventOf('output', line));
+    this.#start();
+  }
+
+  /** Opens the path anew before the next line, because another program has renamed the file. */
+  reopen(): void {
+    this.#isToReopen = true;
+    this.#start();
+  }
+
+  /** Writes what waits, if it can be written, and closes the file. */
+  async close(): Promise<void> {
+    await this.#writing;
+    this.#start();
+    await this.#writing;
+    clearTimeout(this.#retry);
+    await this.#file.close().catch((error: unknown) => this.#failed(error));
+  }
+
+  #add(line: string): void {
+    const bytes = Buffer.from(`${line}\n`);
+    if (this.#waitingBytes + bytes.byteLength > maxWaitingBytes) {
+      this.#lostLines += 1;
+      return;
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.byteLength;
+  }
+
+  #start(): void {
+    this.#writing ??= this.#writeAll()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#writing = undefined;
+      });
+  }
+
+  async #writeAll(): Promise<void> {
+    clearTimeout(this.#retry);
+    if (this.#isToReopen) await this.#reopen();
+    while (this.#waiting.length > 0) {
+      const [first] = this.#waiting;
+      await this.#rotateBefore(first!.byteLength);
+      const count = this.#linesThatFit();
+      const { bytes, error } = await this.#file.write(Buffer.concat(this.#waiting.slice(0, count)));
+      this.#written(bytes);
+      if (error !== undefined) throw error;
+      if (!this.#isToReopen && this.#file.bytes <= (this.#maxBytes || Infinity)) this.#hasFailed = false; // prettier-ignore
+      if (this.#waiting.length === 0 && this.#lostLines > 0) {
+        const lost = this.#lostLines;
+        this.#lostLines = 0;
+        this.#add(eventOf('log', `${lost} lines could not be written and were lost`));
+      }
+      if (this.#isToReopen) await this.#reopen();
+    }
+  }
+
+  /** How many lines are written at once: at least one, and no more than belong into this file. */
+  #linesThatFit(): number {
+    const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
+    let bytes = 0;
+    const end = this.#waiting.findIndex((line, i) => {
+      bytes += line.byteLength;
+      return i > 0 && bytes > Math.min(room, maxWriteBytes);
+    });
+    return end === -1 ? this.#waiting.length : end;
+  }
+
+  #written(bytes: number): void {
+    this.#waitingBytes -= bytes;
+    let left = bytes;
+    const end = this.#waiting.findIndex((line) => (left -= line.byteLength) < 0);
+    this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+  }
+
+  async #rotateBefore(bytes: number): Promise<void> {
+    const { bytes: size } = this.#file;
+    if (this.#maxBytes === 0 || size === 0 || size + bytes <= this.#maxBytes) return;
+    try {
+      await rotateFiles(this.#path, keptFiles);
+    } catch (error) {
+      // The file grows beyond its size rather than that lines are lost.
+      this.#reportOnce(`cannot be rotated (${codeOf(error) ?? String(error)}) and grows`);
+      return;
+    }
+    this.#isToReopen = true; // if that fails, nothing is rotated again
+    await this.#reopen();
+  }
+
+  /** Opens the path; until that succeeds, the file that is open is used. */
+  async #reopen(): Promise<void> {
+    const file = await LineFile.open(this.#path);
+    this.#isToReopen = false;
+    const before = this.#file;
+    this.#file = file;
+    await before.close();
+  }
+
+  #reportOnce(problem: string): void {
+    if (!this.#hasFailed) this.#report(`strandlake: the log ${this.#path} ${problem}`);
+    this.#hasFailed = true;
+  }
+
+  #failed(error: unknown): void {
+    this.#reportOnce(`cannot be written (${codeOf(error) ?? String(error)}); its lines wait`);
+    this.#retry = setTimeout(() => this.#start(), retryMs).unref();
+  }
+}
+
+/** An event of this process, as `logLine` of the API process writes it. */
+function eventOf(event: string, message: string): string {
+  return JSON.stringify({
+    time: new Date().toISOString(),
+    event,
+    message: message.slice(0, 4_000),
+  });
+}
+
+/** Calls `take` with each line of a stream; resolves when the stream has ended, at once without one. */
+export async function eachLine(
+  stream: Readable | null,
+  take: (line: string) => void,
+): Promise<void> {
+  if (stream === null) return;
+  try {
+    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) take(line);
+  } catch {
+    // The process at the other end was killed: there is no more to read.
+  }
+}

@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer, request, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../../api/app.module.js';
+import type { AppServices } from '../../../api/http/app-context.js';
+import { clientFor, idOf, makeFixture, send, startServer, type Client, type Fixture, type TestOptions, type TestServer } from '../server.js'; // prettier-ignore
+import { Browser } from '../resources/browser.js';
+
+/** A reverse proxy below a path of its host. */
+interface Proxy {
+  readonly origin: string;
+  readonly server: Server;
+  /** The port that it forwards to. */
+  port: number;
+  kind: Kind;
+}
+
+/** How a proxy treats the prefix, and what it tells the server. */
+interface Kind {
+  readonly name: string;
+  readonly strips: boolean;
+  readonly headers: (host: string) => Record<string, string>;
+}
+
+const prefix = '/genomes/lake';
+const trustProxies = ['127.0.0.1'];
+const silent = (): Record<string, string> => ({});
+/** Servers, and the proxies before them. */
+const groups: readonly {
+  readonly name: string;
+  readonly options: (base: string) => TestOptions;
+  readonly kinds: readonly Kind[];
+}[] = [
+  {
+    name: 'a server with a public URL',
+    options: (publicUrl) => ({ publicUrl }),
+    kinds: [
+      { name: 'the prefix passed through', strips: false, headers: silent },
+      { name: 'the prefix stripped', strips: true, headers: silent },
+    ],
+  },
+  {
+    name: 'a server that trusts the proxy',
+    options: () => ({ trustProxies }),
+    kinds: [
+      {
+        name: 'X-Forwarded-*, and the prefix stripped',
+        strips: true,
+        headers: (host) => ({ 'x-forwarded-for': '192.0.2.9', 'x-forwarded-host': host, 'x-forwarded-proto': 'http', 'x-forwarded-prefix': prefix }), // prettier-ignore
+      },
+      {
+        name: 'Forwarded, and the prefix passed through',
+        strips: false,
+        headers: (host) => ({ forwarded: `for=192.0.2.9;proto=http;host="${host}"`, 'x-forwarded-prefix': prefix }), // prettier-ignore
+      },
+    ],
+  },
+];
+
+async function startProxy(kind: Kind): Promise<Proxy> {
+  const server = createServer((incoming, outgoing) => {
+    const { strips, headers } = proxy.kind;
+    const { url = '/', method } = incoming;
+    if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end(`not below ${prefix}`);
+    const path = strips ? url.slice(prefix.length) : url;
+    const own: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
+    const upstream = request({ port: proxy.port, host: '127.0.0.1', method, path, headers: own });
+    upstream.on('response', (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    upstream.on('error', () => outgoing.destroy());
+    incoming.pipe(upstream);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const proxy: Proxy = { origin: `http://127.0.0.1:${port}`, server, port: 0, kind };
+  return proxy;
+}
+
+/** All texts in an answer that are addresses. */
+function addressesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return /^(?:https?:\/)?\/(?!\/)\S*\/v[12]\//.test(value) || /^https?:/.test(value) ? [value] : []; // prettier-ignore
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : []; // prettier-ignore
+}
+
+describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
+  let proxy: Proxy;
+  let server: TestServer;
+  let base: string;
+  let ann: Client;
+  let made: Fixture;
+
+  beforeAll(async () => {
+    proxy = await startProxy(kinds[0]!);
+    base = proxy.origin + prefix;
+    const mail = { smtpUrl: 'smtp://127.0.0.1:9', mailFrom: 'a@lake.test' };
+    const config = { threads: 1, workerMemoryMb: 512, ...mail };
+    server = await startServer({ ...options(base), scheduler: { config } });
+    proxy.port = server.port;
+    const direct = await server.user('ann', { role: 'admin' });
+    ann = clientFor(base, direct.user, direct.token);
+    made = await makeFixture(ann); // which uploads to the upload_url that it is given
+  });
+  afterAll(async () => {
+    proxy.server.close();
+    proxy.server.closeAllConnections();
+    await server.close();
+  });
+
+  describe.each(kinds)('with $name', (kind) => {
+    beforeAll(() => {
+      proxy.kind = kind;
+    });
+
+    test('every address in answers is below the prefix, and works', async () => {
+      const { vaultId, datasetId, exportId, importId, fieldId, commitId } = made;
+      const set = idOf(await ann.post('/v2/beacon_sets', { title: 'b', datasets: [] }));
+      await ann.post('/v2/saved_queries', { name: 'q', dataset: String(datasetId), params: {} });
+      await ann.post('/v1/groups', { name: 'g' });
+      await ann.post('/v2/applications', { name: 'App', redirect_uris: 'https://apps.test/cb' });
+      await ann.post('/v2/dataset_templates', { name: 't' });
+      const found = new Set<string>();
+      const paths = [
+        '/v1/user',
+        '/v1/users',
+        '/v1/groups',
+        '/v2/vaults?limit=1',
+        `/v2/objects?vault_id=${vaultId}&limit=1&page=2`,
+        `/v2/datasets/${datasetId}`,
+        `/v2/datasets/${datasetId}/fields`,
+        `/v2/datasets/${datasetId}/changelog`,
+        `/v2/dataset_fields/${fieldId}`,
+        `/v2/dataset_imports/${importId}`,
+        `/v2/dataset_commits/${commitId}`,
+        `/v2/dataset_exports/${exportId}`,
+        `/v2/dataset_exports/${exportId}/download?redirect=`,
+        `/v2/objects/${made.fileId}/download`,
+        `/v2/beacon_sets/${set}`,
+        '/v2/saved_queries',
+        '/v2/applications',
+        '/v2/dataset_templates',
+        '/v2/tasks?limit=2',
+        '/v2/tokens',
+      ];
+      for (const path of paths) {
+        const answer = await ann.get(path);
+        expect([path, answer.status]).toEqual([path, 200]);
+        const addresses = addressesIn(answer.json).filter((one) => !one.includes('apps.test'));
+        for (const address of addresses) found.add(address);
+        if (path !== '/v1/user' && path !== '/v1/users') expect([path, addresses.length > 0]).toEqual([path, true]); // prettier-ignore
+      }
+      expect(found.size).toBeGreaterThan(30);
+      for (const address of found) {
+        expect(address).toMatch(new RegExp(`^${base}/v[12]/`));
+        const { status } = await ann.get(address);
+        // Queries are asked by POST, and a beacon for an allele.
+        expect([address, status]).toEqual([
+          address,
+          /\/(?:query|data)$/.test(address) ? 405 : address.endsWith('/beacon') ? 400 : 200,
+        ]);
+      }
+    });
+
+    test('downloads redirect below the prefix', async () => {
+      const { headers, status } = await ann.get(`/v2/dataset_exports/${made.exportId}/download`);
+      expect(status).toBe(302);
+      expect(headers.get('location')).toMatch(new RegExp(`^${base}/v2/downloads/exports/`));
+      const file = await ann.get(headers.get('location')!);
+      expect([file.status, file.headers.get('content-type')]).toEqual([
+        200,
+        'application/octet-stream',
+      ]);
+    });
+
+    test('an invitation leads to a page whose script finds the interface', async () => {
+      const { link: url } = (await ann.post('/v1/invitations', {})).json;
+      expect(String(url)).toMatch(new RegExp(`^${base}/join#`));
+      const page = await send('', 'GET', String(url));
+      const [, path] = /fetch\('([^']+)'/.exec(page.text) ?? [];
+      const accept = new URL(path!, String(url));
+      expect(accept.href).toBe(`${base}/v1/invitations/accept`);
+      const code = String(url).split('#')[1];
+      const joined = await send('', 'POST', accept.href, { code, email: `${code}@acme.org` });
+      expect(joined.status).toBe(200);
+      expect(joined.json['url']).toBe(`${base}/v1/users/${idOf(joined)}`);
+    });
+
+    test('the pages and the description of the interface lead below the prefix', async () => {
+      const start = await send(base, 'GET', '/', undefined, { accept: 'text/html' });
+      const links = [...start.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => new URL(href!, base)); // prettier-ignore
+      expect(links.map(({ href }) => href)).toEqual(
+        ['/docs', '/openapi.json', '/health'].map((path) => base + path),
+      );
+      for (const { href } of links) expect((await send('', 'GET', href)).status).toBe(200);
+      const docs = await send(base, 'GET', '/docs');
+      const [, described] = /fetch\('([^']+)'/.exec(docs.text) ?? [];
+      expect(new URL(described!, `${base}/docs`).href).toBe(`${base}/openapi.json`);
+      expect((await send(base, 'GET', '/openapi.json')).json['servers']).toEqual([{ url: base }]);
+      const swagger = await send(base, 'GET', '/swagger');
+      expect(new URL(swagger.headers.get('location')!, `${base}/swagger`).href).toBe(
+        `${base}/docs`,
+      );
+    });
+
+    test('the authorization page signs in, keeps its cookie to the prefix, and comes back', async () => {
+      const phrase = 'correct horse battery';
+      await ann.put('/v1/user/password', { password: phrase });
+      const application = { name: 'App', redirect_uris: 'https://apps.test/cb' };
+      const id = String(idOf(await ann.post('/v2/applications', application)));
+      const query = new URLSearchParams({ response_type: 'code', client_id: id, redirect_uri: 'https://apps.test/cb' }); // prettier-ignore
+      const browser = new Browser(base);
+      const page = await browser.open(`/authorize?${query}`);
+      expect(page.headers.get('set-cookie')).toMatch(
+        new RegExp(`^strandlake=\\w+; Path=${prefix};`),
+      );
+      const answer = await browser.submit({ action: 'sign_in', email: 'ann@acme.org', password: phrase }); // prettier-ignore
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, `${prefix}/authorize?${query}`]); // prettier-ignore
+      const consent = await browser.open(
+        new URL(answer.headers.get('location')!, proxy.origin).href,
+      );
+      expect(consent.text).toContain(`<code>${prefix}/v2/tokens</code>`);
+      const allowed = await browser.submit({ action: 'allow' });
+      expect(allowed.headers.get('location')).toMatch(/^https:\/\/apps\.test\/cb\?code=/);
+    });
+
+    test('the e-mail of an export will have the address at which it was asked for', async () => {
+      const body = { dataset_id: made.datasetId, format: 'csv', send_email_on_completion: true };
+      const { status, json } = await ann.post('/v2/dataset_exports', body);
+      expect([status, json['metadata']]).toMatchObject([201, { email: { base_url: base } }]);
+    });
+  });
+});
+
+test('a prefix that begins like a path of the interface is refused', async () => {
+  for (const path of ['/v2', '/v1/lake', '/docs', '/authorize/x']) {
+    const services = { config: { publicUrl: `https://lake.test${path}` } } as AppServices;
+    await expect(createApp(services)).rejects.toThrow('--public-url: a path below');
+  }
+});

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../until.js';
+
+let folder: string;
+let child: ChildProcess;
+let printed: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'strandlake-logged-'));
+  printed = '';
+});
+afterEach(() => {
+  child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function serve(logFile: string): void {
+  const env = {
+    PATH: process.env['PATH'],
+    STRANDLAKE_DATA: join(folder, 'data'),
+    STRANDLAKE_PORT: '0',
+    STRANDLAKE_EXAMPLES: 'off',
+    STRANDLAKE_LOG: 'info',
+    STRANDLAKE_LOG_FILE: logFile,
+  };
+  const stdio = ['ignore', 'pipe', 'pipe'] as const;
+  child = spawn(process.execPath, ['dist/cli/strandlake.js', 'serve'], { env, stdio: [...stdio] });
+  for (const stream of [child.stdout, child.stderr])
+    stream!.on('data', (text: Buffer) => (printed += text.toString()));
+}
+
+/** The events in a file, of which every line must be JSON. */
+function eventsIn(file: string): readonly Record<string, unknown>[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
+}
+
+test('the log of all processes goes to the file, which is opened anew on SIGHUP', async () => {
+  const path = join(folder, 'lake.log');
+  serve(path);
+  const [, origin = ''] = await until(() => /ready at (http:\S+)/.exec(printed) ?? undefined);
+  const ask = async (): Promise<string> => {
+    const answer = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
+    return String(answer.headers.get('x-request-id'));
+  };
+  const logged = (file: string, id: string): Promise<boolean> =>
+    until(() => eventsIn(file).some(({ request }) => request === id));
+  await logged(path, await ask());
+  expect(eventsIn(path).map(({ event }) => event)).toContain('listening');
+
+  const before = `${path}.yesterday`;
+  renameSync(path, before);
+  child.kill('SIGHUP');
+  await until(() => existsSync(path));
+  const second = await ask();
+  await logged(path, second);
+  expect(eventsIn(before).some(({ request }) => request === second)).toBe(false);
+  expect(printed).not.toContain('"event"');
+
+  // A process that dies is noted there, too, by the one that starts it again.
+  const listening = eventsIn(path).length;
+  const stat = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  process.kill(Number(stat.trim().split(' ')[0]), 'SIGKILL');
+  await until(() =>
+    eventsIn(path)
+      .slice(listening)
+      .some(({ event }) => event === 'listening'),
+  );
+  expect(eventsIn(path)).toContainEqual(
+    expect.objectContaining({ event: 'output', message: expect.stringContaining('the server ended (signal SIGKILL)') }), // prettier-ignore
+  );
+  child.kill('SIGTERM');
+  expect((await once(child, 'close'))[0]).toBe(0);
+});
+
+test('a folder that is missing is refused before anything is made', async () => {
+  serve(join(folder, 'missing', 'lake.log'));
+  const [code] = (await once(child, 'close')) as [number];
+  expect(code).not.toBe(0);
+  expect(printed).toContain(`--log-file: the folder ${join(folder, 'missing')} does not exist; create it`); // prettier-ignore
+  expect(printed).not.toContain('token');
+});

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+import { KillableServer, recovered } from '../processes/killable.js';
+import { Lake } from '../lake.js';
+
+/*
+ * Kills a copy of a folder at each of its steps (C2). Afterwards source and target are whole: before the server starts again, the target has
+ * nothing or all of it, and then all of it, once.
+ */
+
+const files = ['a.txt', 'b.txt', 'c.txt'];
+let lake: Lake;
+let root: string;
+let source: number;
+let target: number;
+let taskId: number;
+/** The objects of the source, by path, with their contents. */
+let wanted: readonly unknown[];
+
+beforeEach(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  const owner = { vaultId: lake.vault.id, parentId: null, userId: lake.user.id };
+  const folder = async (filename: string): Promise<number> =>
+    (await lake.catalog.objects.create({ ...owner, objectType: 'folder', filename })).id;
+  source = await folder('source');
+  target = await folder('target');
+  for (const name of files) {
+    const id = await lake.file(name, `the bytes of ${name}`);
+    await lake.catalog.objects.update(id, { parentId: source });
+  }
+  wanted = await below(source);
+  expect(wanted).toHaveLength(files.length);
+  const { task } = await lake.catalog.objectCopies.create({
+    userId: lake.user.id,
+    accountId: lake.user.accountId,
+    sourceVaultId: lake.vault.id,
+    targetVaultId: lake.vault.id,
+    sourceObjectId: source,
+    targetObjectId: target,
+  });
+  taskId = task.id;
+  await lake.close();
+});
+afterEach(() => lake.remove());
+
+/** The names below a folder, with the content of each file. */
+async function below(folder: number): Promise<readonly unknown[]> {
+  const page = { limit: 100, offset: 0 };
+  const { rows } = await lake.catalog.objects.list({ viewer: null, ancestorId: folder }, page);
+  const found = rows.map(async ({ id, objectType, filename, revision, availability }) => {
+    if (objectType === 'folder') return [filename, 'folder'];
+    expect([filename, revision, availability]).toEqual([filename, 1, 'available']);
+    return [filename, await readFile(lake.data.object(id, revision), 'utf8')];
+  });
+  return Promise.all(found);
+}
+
+test.each([
+  ['copy.partial', 'worker', 2],
+  ['copy.partial:3', 'worker', 2],
+  ['copy.linked', 'server', 2],
+  ['task.before-done', 'server', 1],
+] as const)(
+  'killed at %s, the %s leaves no copy by halves, and the next ends it',
+  async (point, victim, attempts) => {
+    const crashing = new KillableServer(root, point, victim);
+    await crashing.exit();
+    expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+    const copied = [['source', 'folder'], ...wanted];
+    lake = await Lake.open(root);
+    const seen = await below(target);
+    expect([[], copied]).toContainEqual(seen);
+    expect(seen.length > 0).toBe(point !== 'copy.linked'); // the only one before the transaction
+    expect(await below(source)).toEqual(wanted);
+    await lake.close();
+
+    await recovered(root);
+    lake = await Lake.open(root);
+    expect(await lake.task(taskId)).toMatchObject({ status: 'completed', attempts });
+    expect(await below(target)).toEqual(copied);
+    expect(await below(source)).toEqual(wanted);
+    expect(await lake.damage()).toEqual([]);
+    expect(await readdir(lake.data.path('objects'))).toHaveLength(2 * files.length);
+  },
+);

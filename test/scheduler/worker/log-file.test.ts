@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { armFault } from '../../../engine/core/faultpoint.js';
+import { LogFile } from '../../../scheduler/worker/log-file.js';
+import { until } from '../../until.js';
+
+let folder: string;
+let path: string;
+let reports: string[];
+const report = (text: string): void => void reports.push(text);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'strandlake-log-'));
+  path = join(folder, 'lake.log');
+  reports = [];
+});
+afterEach(async () => {
+  armFault(undefined);
+  await rm(folder, { recursive: true, force: true });
+});
+
+const line = (n: number): string => JSON.stringify({ n, filler: 'é'.repeat(n % 40) });
+
+/** The numbers of the lines of files, each of which must be whole. */
+async function numbersIn(...names: readonly string[]): Promise<readonly unknown[]> {
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+  for (const text of texts) expect(text).toMatch(/^$|\n$/);
+  const lines = texts.flatMap((text) => text.split('\n').filter((one) => one !== ''));
+  return lines.map((one) => (JSON.parse(one) as { n: unknown }).n);
+}
+
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
+
+test('rotates before the size is exceeded, keeps four earlier files and loses no line of them', async () => {
+  const log = await LogFile.open(path, 4096, report);
+  for (const n of upTo(300)) log.write(line(n));
+  await log.close();
+  const names = ['lake.log.4', 'lake.log.3', 'lake.log.2', 'lake.log.1', 'lake.log'];
+  expect((await readdir(folder)).sort()).toEqual(names.toSorted());
+  expect(await numbersIn(...names)).toEqual(upTo(300));
+  for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
+
+  const next = await LogFile.open(path, 4096, report); // goes on in the same file
+  for (let n = 300; n < 2000; n++) next.write(line(n));
+  await next.close();
+  const kept = await numbersIn(...names);
+  expect(kept).toEqual(upTo(2000).slice(-kept.length));
+  expect((await readdir(folder)).sort()).toEqual(names.toSorted());
+  expect(reports).toEqual([]);
+});
+
+test('a line longer than a file gets one of its own', async () => {
+  const log = await LogFile.open(path, 100, report);
+  const long = JSON.stringify({ n: 1, text: 'x'.repeat(500) });
+  for (const one of [line(0), long, line(2)]) log.write(one);
+  await log.close();
+  expect(await numbersIn('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
+});
+
+test('what is no event becomes one, so that every line is JSON', async () => {
+  const log = await LogFile.open(path, 0, report);
+  for (const text of ['FATAL ERROR: out of memory', '', '{"torn":', '{"n":3}']) log.write(text);
+  await log.close();
+  const lines = (await readFile(path, 'utf8')).trimEnd().split('\n').map((one) => JSON.parse(one) as object); // prettier-ignore
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  expect(lines).toEqual([
+    { time, event: 'output', message: 'FATAL ERROR: out of memory' },
+    { time, event: 'output', message: '{"torn":' },
+    { n: 3 },
+  ]);
+});
+
+test('opens the path anew when another program has renamed the file', async () => {
+  const log = await LogFile.open(path, 0, report);
+  for (const n of upTo(10)) log.write(line(n));
+  await until(async () => (await numbersIn('lake.log')).length === 10);
+  await rename(path, `${path}.rotated`);
+  for (const n of [10, 11]) log.write(line(n));
+  log.reopen();
+  await until(() => stat(path).catch(() => undefined));
+  log.write(line(12));
+  await log.close();
+  expect(await numbersIn('lake.log.rotated', 'lake.log')).toEqual(upTo(13));
+  expect(await numbersIn('lake.log')).toContain(12);
+});
+
+describe('a path that cannot be written', () => {
+  test.each([
+    ['missing/lake.log', /the folder .*missing does not exist; create it/],
+    ['file/lake.log', /file is not a folder; choose another path/],
+    ['sub', /sub is a folder; name a file/],
+    ...(process.getuid?.() === 0 ? [] : [['closed', /this user may not write .*closed/] as const]),
+  ] as const)('%s is refused with the reason', async (name, reason) => {
+    await writeFile(join(folder, 'file'), '');
+    await mkdir(join(folder, 'sub'));
+    await writeFile(join(folder, 'closed'), '');
+    await chmod(join(folder, 'closed'), 0o400);
+    const opened = LogFile.open(join(folder, name), 0, report);
+    await expect(opened).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(/^--log-file: /) }); // prettier-ignore
+    await expect(opened).rejects.toThrow(reason);
+  });
+});
+
+describe('a full disk', () => {
+  test.each(['ENOSPC', 'EIO'] as const)(
+    '(%s) loses nothing, is reported once, and ends',
+    async (code) => {
+      const log = await LogFile.open(path, 0, report);
+      armFault({ code, nth: 2, isLasting: true, operations: ['write'] });
+      log.write(line(0));
+      await until(async () => (await numbersIn('lake.log')).length === 1);
+      for (const n of [1, 2, 3]) log.write(line(n));
+      await until(() => reports.length === 1);
+      log.write(line(4));
+      armFault(undefined);
+      await until(async () => (await numbersIn('lake.log')).length === 5); // without another line
+      log.write(line(5));
+      await log.close();
+      expect(await numbersIn('lake.log')).toEqual(upTo(6));
+      expect(reports).toEqual([
+        `strandlake: the log ${path} cannot be written (${code}); its lines wait`,
+      ]);
+    },
+  );
+
+  test('that lasts counts the lines that are too many, and says so', async () => {
+    const log = await LogFile.open(path, 0, report);
+    armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write'] });
+    const long = (n: number): string => JSON.stringify({ n, text: 'x'.repeat(8_000) });
+    for (const n of upTo(1_100)) log.write(long(n));
+    armFault(undefined);
+    await log.close();
+    const numbers = await numbersIn('lake.log');
+    const kept = numbers.slice(0, -1);
+    expect(kept).toEqual(upTo(kept.length));
+    const last = (await readFile(path, 'utf8')).trimEnd().split('\n').at(-1)!;
+    expect(JSON.parse(last)).toMatchObject({ event: 'log', message: `${1_100 - kept.length} lines could not be written and were lost` }); // prettier-ignore
+  });
+
+  test('when a new file cannot be made, the full one is neither lost nor rotated again', async () => {
+    const log = await LogFile.open(path, 200, report);
+    log.write(line(20));
+    await until(async () => (await numbersIn('lake.log')).length === 1);
+    armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['open'] });
+    for (let n = 21; n < 30; n++) log.write(line(n));
+    await until(() => reports.length === 1);
+    for (let n = 30; n < 33; n++) log.write(line(n));
+    armFault(undefined);
+    await log.close();
+    const names = (await readdir(folder)).sort().reverse();
+    expect((await numbersIn(...names)).at(-1)).toBe(32);
+    const numbers = await numbersIn(...names);
+    expect(numbers).toEqual(upTo(33).slice(-numbers.length));
+    expect(numbers.length).toBeGreaterThan(5);
+  });
+
+  test('a file that cannot be renamed grows', async () => {
+    const log = await LogFile.open(path, 200, report);
+    armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['rename'] });
+    for (const n of upTo(50)) log.write(line(n));
+    await log.close();
+    expect(await numbersIn('lake.log')).toEqual(upTo(50));
+    expect(reports).toEqual([`strandlake: the log ${path} cannot be rotated (EIO) and grows`]);
+  });
+
+  test('in the middle of a line leaves no part of it behind', async () => {
+    const script = fileURLToPath(new URL('../processes/limited-log.js', import.meta.url));
+    const shell = 'ulimit -f 8; exec "$@"'; // files of at most 4 kB
+    const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, path], { stdio: ['pipe', 'pipe', 'inherit'] }); // prettier-ignore
+    let printed = '';
+    child.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    const names: string[] = [];
+    for (let moved = 0; ; moved++) {
+      const sizes: number[] = [];
+      const numbers = await until(async () => {
+        const found = await numbersIn(...names, 'lake.log').catch(() => undefined);
+        const { size = -1 } = (await stat(path).catch(() => undefined)) ?? {};
+        sizes.push(size);
+        const isStill = sizes.at(-2) === size && size > 0;
+        return found !== undefined && isStill ? found : undefined;
+      });
+      expect(numbers).toEqual(upTo(numbers.length));
+      if (numbers.length === 100) break;
+      names.push(`lake.log.${moved}`);
+      await rename(path, join(folder, names.at(-1)!));
+      child.stdin.write('moved\n');
+    }
+    child.stdin.end();
+    await once(child, 'close');
+    expect(names.length).toBeGreaterThan(2);
+    expect(printed).toContain('cannot be written (EFBIG); its lines wait');
+  });
+});
