@@ -98,7 +98,7 @@ export class FinishedParts {
     return part;
   }
 
-  /** To be called after each piece of the file has been written. Throws if an earlier record could not be made durable. */
+  /** To be called after each piece of the file has been written; the bytes of a part are gone then. Throws if an earlier record could not be made durable. */
   written(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;
     const [part, location] = this.#awaited.get(piece) ?? [];
@@ -106,6 +106,7 @@ export class FinishedParts {
     location.at = output.bytes - piece.byteLength;
     part.missing -= 1;
     this.#unrecordedBytes += piece.byteLength;
+    discardBytes(piece);
     if (part.missing > 0) return;
     const { key, part: rest, locations } = part;
     this.#unrecorded.push({ key, part: rest, locations });
@@ -194,4 +195,9 @@ function mapped(value: unknown, replace: (object: object) => unknown): unknown {
   if (ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) return value.map((one) => mapped(one, replace));
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapped(one, replace)]));
+}
+
+/** Frees the memory of an array at once: the garbage collector would come for each few parts, and look at everything else, too. */
+function discardBytes({ buffer, byteLength }: Uint8Array): void {
+  if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
 }
