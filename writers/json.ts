@@ -7,7 +7,7 @@ export const json: Writer<Uint8Array> = {
   extension: 'json.gz',
   mediaType: 'application/gzip',
   description: 'JSON Lines, compressed with gzip: one record per line.',
-  partRecords: 8_192,
+  partRecords: 32_768,
   encode: (records) => gzipMember(records.jsonLines()),
   bytesOf: (part) => [part],
   async *join(parts) {

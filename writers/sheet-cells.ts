@@ -7,7 +7,7 @@ import {
   type CellTexts,
 } from '../engine/query/results/cell-texts.js';
 import type { CellFormat } from '../engine/query/results/cells.js';
-import { writeAscii, writeDouble } from '../engine/query/results/number-bytes.js';
+import { writeDouble } from '../engine/query/results/number-bytes.js';
 import { writePlain, type CellForm, type WriteValue } from '../engine/query/results/scalar-text.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
 import type { FileCell } from './writer.js';
@@ -60,11 +60,12 @@ export function sheetRows(
         if (begins[index]! >= 0)
           size += references[i]!.ends[0]! + rowBytes + to[index]! - begins[index]!;
       }
-      writeAscii(out, size === 0 ? `<row r="${inSheet + 2}"/>` : `<row r="${inSheet + 2}">`);
-      if (size > 0) {
-        out.reserve(size + copiedAtOnce);
-        const { view } = out;
-        let { end } = out;
+      out.reserve(size + rowBytes + rowStart.ends[0]! + rowEnd.ends[0]! + rowOpen.ends[0]! + copiedAtOnce); // prettier-ignore
+      const { view } = out;
+      let end = copyText(row, 0, view, copyText(rowStart, 0, view, out.end));
+      if (size === 0) end = copyText(rowEmpty, 0, view, end);
+      else {
+        end = copyText(rowOpen, 0, view, end);
         for (let i = 0; i < texts.length; i++) {
           const cell = texts[i]!;
           if (cell.begins[index]! < 0) continue;
@@ -72,9 +73,9 @@ export function sheetRows(
           end = copyText(row, 0, view, end);
           end = copyText(cell, index, view, end);
         }
-        out.end = end;
-        writeAscii(out, '</row>');
+        end = copyText(rowEnd, 0, view, end);
       }
+      out.end = end;
       counts[counts.length - 1]!++;
       if (++inSheet < sheetRecords) return;
       inSheet = 0;
@@ -83,6 +84,11 @@ export function sheetRows(
     },
   };
 }
+
+const rowStart = fixedText('<row r="');
+const rowOpen = fixedText('">');
+const rowEmpty = fixedText('"/>');
+const rowEnd = fixedText('</row>');
 
 /** The form of a cell: what follows the reference in its element `c`. `countCut` is called for each text that is cut. */
 function sheetForm(countCut: () => void): CellForm {
