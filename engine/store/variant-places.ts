@@ -64,17 +64,24 @@ function isBatchPlaced(batch: RecordBatch, located: VariantColumns): boolean {
   ) as [Data, Data, Data, Data];
   const starts = numbersOf(start);
   const stops = numbersOf(stop);
-  const { values: bytes, valueOffsets: offsets } = variant;
+  // Arrays of their own: looking them up for each record takes longer than comparing.
+  const bytes = variant.values as Uint8Array;
+  const offsets = variant.valueOffsets as Int32Array;
+  const [buildBytes, buildOffsets] = [build.values as Uint8Array, build.valueOffsets as Int32Array];
+  const names = chromosome.values as Uint8Array;
+  const nameOffsets = chromosome.valueOffsets as Int32Array;
   const parents = [coordinates, build, chromosome, start, stop];
+  const areThere = variant.nullCount === 0;
   const isFull = parents.every((data) => data.nullCount === 0);
   for (let row = 0; row < batch.numRows; row++) {
-    if (isNull(variant, row)) continue;
+    if (!areThere && isNull(variant, row)) continue;
     if (!isFull && parents.some((data) => isNull(data, row))) return false;
     const end = offsets[row + 1]!;
-    let at = afterText(bytes, offsets[row]!, end, build, row, false);
-    if (at >= 0) at = afterText(bytes, at, end, chromosome, row, true);
-    if (at >= 0) at = afterNumber(bytes, at, end, starts(row));
-    if (at >= 0) at = afterNumber(bytes, at, end, stops(row));
+    let at = offsets[row]!;
+    at = afterText(bytes, at, end, buildBytes, buildOffsets[row]!, buildOffsets[row + 1]!, false);
+    if (at >= 0) at = afterText(bytes, at, end, names, nameOffsets[row]!, nameOffsets[row + 1]!, true); // prettier-ignore
+    if (at >= 0) at = afterNumber(bytes, at, end, numberAt(starts, row));
+    if (at >= 0) at = afterNumber(bytes, at, end, numberAt(stops, row));
     if (at < 0) return false;
   }
   return true;
@@ -86,11 +93,21 @@ function isNull(data: Data, row: number): boolean {
   return ((data.nullBitmap![bit >> 3]! >> (bit & 7)) & 1) === 0;
 }
 
-function numbersOf({ values }: Data): (row: number) => number {
-  if (values instanceof Int32Array) return (row) => values[row]!;
-  const { buffer, byteOffset, byteLength } = values as BigInt64Array;
-  const halves = new Int32Array(buffer, byteOffset, byteLength / 4);
-  return (row) => halves[2 * row + 1]! * 2 ** 32 + (halves[2 * row]! >>> 0);
+/** Whole numbers, each in one element or in two halves. */
+interface Numbers {
+  readonly int32s: Int32Array;
+  readonly areHalves: boolean;
+}
+
+function numbersOf({ values }: Data): Numbers {
+  const { buffer, byteOffset, byteLength } = values as Int32Array | BigInt64Array;
+  const areHalves = (values as Int32Array | BigInt64Array).BYTES_PER_ELEMENT === 8;
+  return { int32s: new Int32Array(buffer, byteOffset, byteLength / 4), areHalves };
+}
+
+function numberAt({ int32s, areHalves }: Numbers, row: number): number {
+  if (!areHalves) return int32s[row]!;
+  return int32s[2 * row + 1]! * 2 ** 32 + (int32s[2 * row]! >>> 0);
 }
 
 /** The position behind a text in upper case and the dash that follows it; -1 if something else is there. */
@@ -98,13 +115,11 @@ function afterText(
   bytes: Uint8Array,
   from: number,
   end: number,
-  text: Data,
-  row: number,
+  expected: Uint8Array,
+  first: number,
+  last: number,
   isDashless: boolean,
 ): number {
-  const first = text.valueOffsets[row]!;
-  const last = text.valueOffsets[row + 1]!;
-  const expected = text.values as Uint8Array;
   let at = from;
   if (last === first || from + (last - first) >= end) return -1;
   for (let i = first; i < last; i++) {

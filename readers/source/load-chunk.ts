@@ -17,7 +17,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     if (ref.kind === 'range') return await loadRange(file, ref);
     const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
-    if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
+    if (start === 0 && !ref.isFirst) return memoryFor(0);
     const tail = await restOfLineInBlocks(file, ref.to, ref.name, bytesLeft(text, start));
     return joined(text.subarray(start), tail);
   } finally {
@@ -27,7 +27,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
 
 /** Releases the memory of a loaded chunk for the next one; the bytes must not be used afterwards. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
-  if (ref.kind === 'range' || ref.kind === 'records') release(new Uint8Array(bytes.buffer));
+  if (ref.kind !== 'bytes') release(new Uint8Array(bytes.buffer));
 }
 
 /** Most last lines of a range end within this many bytes after it. */
@@ -49,7 +49,9 @@ async function loadRange(
   if (isWhole && read.length - own.length <= maxBytes + 1) {
     return read.subarray(start, end < 0 ? read.length : end + 1);
   }
-  return joined(own.subarray(start), await restOfLine(file, to, name, maxBytes));
+  const lines = joined(own.subarray(start), await restOfLine(file, to, name, maxBytes));
+  release(new Uint8Array(all.buffer));
+  return lines;
 }
 
 /** The number of bytes that the last line may have after this chunk, within the budget for lines. */
@@ -58,8 +60,7 @@ function bytesLeft(text: Uint8Array, start: number): number {
 }
 
 function joined(lines: Uint8Array, tail: Uint8Array): Uint8Array {
-  if (tail.length === 0) return lines;
-  const all = new Uint8Array(lines.length + tail.length);
+  const all = memoryFor(lines.length + tail.length);
   all.set(lines);
   all.set(tail, lines.length);
   return all;

@@ -32,6 +32,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   rejectedTextBytes: 'engine/ingest/rejected-lines',
   dryRunSampleBytes: 'api/resources/dry-run.slow',
   fileTableBytes: 'api/resources/file-queries',
+  computedMs: 'scheduler/jobs/computed-table',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',
   inListValues: 'engine/query/bad-requests',
