@@ -62,9 +62,13 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
                 codec: meta.codec === 'ZSTD' ? codecId.zstd : codecId.none,
                 slots: Number(meta.num_values),
                 storedBytes: Number(meta.total_compressed_size),
+                plainBytes: Number(meta.total_uncompressed_size),
                 dataOffset: Number(meta.data_page_offset),
                 dictionaryOffset: orUndefined(meta.dictionary_page_offset),
                 nulls: Number(meta.statistics?.null_count ?? 0n),
+                areBoundsExact:
+                  (meta.statistics?.is_max_value_exact ?? true) &&
+                  (meta.statistics?.is_min_value_exact ?? true),
                 stringBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
                 filter: extent(meta.bloom_filter_offset, meta.bloom_filter_length),
                 offsetIndex: extent(column.offset_index_offset, column.offset_index_length),
