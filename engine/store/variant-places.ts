@@ -94,18 +94,18 @@ function isNull(data: Data, row: number): boolean {
 }
 
 /** Whole numbers, each in one element or in two halves. */
-interface Numbers {
+interface CoordinateValues {
   readonly int32s: Int32Array;
   readonly areHalves: boolean;
 }
 
-function numbersOf({ values }: Data): Numbers {
+function numbersOf({ values }: Data): CoordinateValues {
   const { buffer, byteOffset, byteLength } = values as Int32Array | BigInt64Array;
   const areHalves = (values as Int32Array | BigInt64Array).BYTES_PER_ELEMENT === 8;
   return { int32s: new Int32Array(buffer, byteOffset, byteLength / 4), areHalves };
 }
 
-function numberAt({ int32s, areHalves }: Numbers, row: number): number {
+function numberAt({ int32s, areHalves }: CoordinateValues, row: number): number {
   if (!areHalves) return int32s[row]!;
   return int32s[2 * row + 1]! * 2 ** 32 + (int32s[2 * row]! >>> 0);
 }
