@@ -93,6 +93,8 @@ export interface Report {
   reject(line: number, code: number, field: string | null, message: string): void;
   /** Reports a warning; returns true when strict validation makes it an error, and the reader has to roll the record back. */
   warn(line: number, code: number, field: string | null, message: string): boolean;
+  /** Reports a warning about the type that a field gets, which strict validation leaves a warning. */
+  warnOfType(code: number, field: string, message: string): void;
   /** Discards all reports: the reader starts the chunk again. */
   restart(): void;
   /**

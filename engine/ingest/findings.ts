@@ -113,6 +113,11 @@ export class FindingCollector {
     return false;
   }
 
+  /** Reports a warning about the type of a field. Only all chunks together decide it and no record is at fault, so it is never an error. */
+  warnOfType(code: number, field: string, message: string): void {
+    if (!this.#isFinal && !this.isDisabled) this.#add('warning', 0, code, field, message);
+  }
+
   /** Reports that the records end in this chunk. */
   end(): void {
     this.hasEnded = true;

@@ -142,7 +142,7 @@ export class CellColumn extends ColumnBuilder {
     if (first === undefined) return;
     this.isExact = false;
     const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
-    report.warn(0, codes.invalidValue, this.name, message);
+    report.warnOfType(codes.invalidValue, this.name, message);
   }
 
   column(): Column {
