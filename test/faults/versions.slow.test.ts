@@ -8,7 +8,7 @@ const lab = await startLab({ scheduler: { quietMs: 30 } });
 /** Number of random histories; STRANDLAKE_SEQUENCES overrides it. */
 const sequences = Number(process.env['STRANDLAKE_SEQUENCES'] ?? 5);
 
-test(`${sequences} random histories give the versions of a plain list (STRANDLAKE_SEED=${seed + 1})`, async () => {
+test(`C6: ${sequences} random histories give the versions of a plain list (STRANDLAKE_SEED=${seed + 1})`, async () => {
   const happened = newCounts();
   for (let i = 1; i <= sequences; i++) await randomVersions(lab, seed + i, 60, happened);
   expect(Math.min(...Object.values(happened))).toBeGreaterThan(0);

@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import VCF from '@gmod/vcf';
+import { describe, expect, test } from '@jest/globals';
+import { readAll } from '../read-all.js';
+
+const fixtures = 'test/fixtures/vcf';
+
+function textOf(name: string): string {
+  const bytes = readFileSync(`${fixtures}/${name}`);
+  return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
+}
+
+/** Rows counted with bcftools 1.16, see SOURCES.md beside the files. */
+const counts: readonly (readonly [string, number, string])[] = [
+  ['spec_simple_4.3.vcf', 5, 'plain'],
+  ['multi_1233_samples.vcf', 2, 'plain'],
+  ['haploid_chrY.vcf', 2, 'plain'],
+  ['sites_1kg.vcf', 171, 'plain'],
+  ['freebayes_7_samples.vcf', 104, 'plain'],
+  ['clinvar_grch38.vcf.gz', 50, 'bgzf'],
+  ['clinvar_grch37_2019.vcf.gz', 72, 'bgzf'],
+  ['gnomad_csq.vcf.gz', 127, 'gzip'],
+  ['snpeff_ann_chr22.vcf', 20, 'plain'],
+  ['trio_str.vcf.gz', 80, 'bgzf'],
+  ['trio_sv_csq.vcf.gz', 19, 'bgzf'],
+  ['trio_ann_and_csq.vcf.gz', 680, 'bgzf'],
+  ['hail_100_samples.vcf.gz', 346, 'bgzf'],
+  ['all_4.3_features_utf8.vcf', 25, 'plain'],
+  ['mutect2_tumour.vcf', 7, 'plain'],
+  ['gvcf_blocks.vcf', 5, 'plain'],
+  ['sniffles_translocations.vcf', 140, 'plain'],
+  ['strelka_somatic.vcf', 20, 'plain'],
+  ['exac_csq.vcf.gz', 148, 'bgzf'],
+  ['vep_grch38_sites.vcf', 173, 'plain'],
+  ['cnv.vcf', 200, 'plain'],
+  ['spec_4.4.vcf', 9, 'plain'],
+  ['structural.vcf', 7, 'plain'],
+  ['snpeff_eff_old.vcf', 10, 'plain'],
+  ['vep_annotated_grch38.vcf', 4, 'plain'],
+  ['vep_csq_split.vcf.gz', 802, 'bgzf'],
+  ['breakends_cgi.vcf.gz', 3791, 'bgzf'],
+];
+
+describe('real files', () => {
+  test.each(counts)('%s: %i lines, all stored', async (name, lines) => {
+    const read = await readAll(`${fixtures}/${name}`, 'vcf');
+    expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(read.lines).toBe(lines);
+  });
+
+  test.each(counts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
+    const text = textOf(name).replaceAll('\r', '');
+    const all = text.split('\n');
+    const start = all.findIndex((line) => line.startsWith('#CHROM'));
+    const header = all.slice(0, start + 1).map((line) => line.replace(/\t+$/, ''));
+    const parser = new VCF({ header: header.join('\n'), strict: false });
+    const { rows, columns } = await readAll(`${fixtures}/${name}`, 'vcf');
+    const types = new Map(
+      columns[0]!.find((one) => one.name === 'info')?.children!.map((one) => [one.name, one]) ?? [],
+    );
+    let at = 0;
+    for (const line of all.slice(start + 1).filter((one) => one !== '')) {
+      const want = parser.parseLine(line);
+      const fields = line.split('\t');
+      for (const alt of fields[4] === '.' ? [fields[3]!] : fields[4]!.split(',')) {
+        const row = rows[at++] as Record<string, never>;
+        const chromosome = want.CHROM!.replace(/^chr/i, '');
+        expect(row.genomic_coordinates).toMatchObject({ chromosome, start: want.POS });
+        expect(row.reference_allele).toBe(want.REF);
+        expect(row.allele).toBe(alt);
+        expect(row.alternate_alleles).toEqual(want.ALT ?? []);
+        expect(row.qual).toEqual(want.QUAL ?? undefined);
+        expect(row.row_id).toBe(want.ID?.join(';'));
+        expect(row.filter).toEqual(want.FILTER === 'PASS' ? [] : (want.FILTER ?? undefined));
+        compareInfo((row.info ?? {}) as Record<string, unknown>, fields[7]!, types, name);
+      }
+    }
+    expect(at).toBe(rows.length);
+  });
+
+  /** The values as they stand in the line, typed the way the header says; the oracle is a split of the text. */
+  function compareInfo(
+    info: Record<string, unknown>,
+    text: string,
+    types: ReadonlyMap<
+      string,
+      { readonly type: string; readonly isList: boolean; readonly children?: unknown }
+    >,
+    file: string,
+  ): void {
+    // What ClinVar separates by bars, as its release notes say.
+    const bars = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
+    // What it separated by commas between alleles and by bars within one until 2017.
+    const byAllele = /^CLN(?:ACC|SIG|REVSTAT)$/;
+    const seen = new Set<string>();
+    for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {
+      const [key, ...rest] = item.split('=') as [string, ...string[]];
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const value = rest.length === 0 ? null : rest.join('=');
+      const column = types.get(key)!;
+      if (column.children !== undefined) continue; // annotations have their own test
+      const one = (part: string): unknown => {
+        if (part === '.' || part === '') return null;
+        if (column.type === 'boolean') return part === '1';
+        if (column.type === 'integer' || column.type === 'double')
+          return part.toLowerCase() === 'nan' ? null : Number(part);
+        return part.includes('%') ? expect.any(String) : part;
+      };
+      const found = info[key] ?? null;
+      const separator = file.includes('clinvar') && bars.test(key) ? '|' : file.startsWith('trio') && byAllele.test(key) ? /[,|]/ : ','; // prettier-ignore
+      if (value === null) expect(found).toBe(column.type === 'boolean' ? true : null);
+      else if (column.isList)
+        expect(found).toEqual(
+          value === '.' || value === '' ? null : value.split(separator).map(one),
+        );
+      else if (column.type === 'string') expect(found).toEqual(one(value));
+      else expect(found).toEqual(one(value.split(',')[0]!));
+    }
+    expect(Object.keys(info).filter((key) => !seen.has(key.replace(/_gene$/, '')))).toEqual([]);
+  }
+
+  test('genotypes and typed FORMAT values equal what @gmod/vcf reads', async () => {
+    for (const name of [
+      'spec_simple_4.3.vcf',
+      'freebayes_7_samples.vcf',
+      'strelka_somatic.vcf',
+      'hail_100_samples.vcf.gz',
+    ]) {
+      const all = textOf(name).split('\n');
+      const start = all.findIndex((line) => line.startsWith('#CHROM'));
+      const parser = new VCF({ header: all.slice(0, start + 1).join('\n'), strict: false });
+      const { rows } = await readAll(`${fixtures}/${name}`, 'vcf');
+      let at = 0;
+      for (const line of all.slice(start + 1).filter((one) => one !== '')) {
+        const samples = parser.parseLine(line).SAMPLES() as Record<
+          string,
+          Record<string, unknown[]>
+        >;
+        const alternates = line.split('\t')[4]!.split(',').length;
+        for (let allele = 0; allele < alternates; allele++) {
+          const list = rows[at++]!.sample as Record<string, unknown>[];
+          expect(list.map((one) => one.name)).toEqual(parser.samples);
+          // One comparison for a whole line: a hundred samples have too many values for one each.
+          const [found, wanted]: [unknown[], unknown[]] = [[], []];
+          for (const sample of list) {
+            for (const [key, values] of Object.entries(samples[sample.name as string]!)) {
+              const value = sample[key] ?? null;
+              const isMissing = (values ?? []).every((one) => one === undefined || one === null);
+              found.push([
+                sample.name,
+                key,
+                value === null || Array.isArray(value) ? value : [value],
+              ]);
+              wanted.push([
+                sample.name,
+                key,
+                value === null && isMissing ? null : values.map((one) => one ?? null),
+              ]);
+            }
+          }
+          expect(found).toEqual(wanted);
+        }
+      }
+    }
+  });
+
+  test('annotations become objects keyed by the names in the header (F10)', async () => {
+    const { rows } = await readAll(`${fixtures}/snpeff_ann_chr22.vcf`, 'vcf');
+    const lines = textOf('snpeff_ann_chr22.vcf')
+      .split('\n')
+      .filter((line) => line && !line.startsWith('#'));
+    for (const [i, line] of lines.entries()) {
+      const text = /(?:^|;)ANN=([^;\t]*)/.exec(line.split('\t')[7]!)![1]!;
+      const ann = (rows[i]!.info as { ANN: Record<string, unknown>[] }).ANN;
+      expect(ann).toHaveLength(text.split(',').length);
+      for (const [k, one] of text.split(',').entries()) {
+        const parts = one.split('|');
+        expect(ann[k]!.Allele).toBe(parts[0]);
+        expect(ann[k]!.Annotation).toEqual(parts[1]!.split('&'));
+        expect(ann[k]!.Gene_Name).toBe(parts[3]);
+        expect(ann[k]!.HGVS_c ?? '').toBe(parts[9]);
+      }
+    }
+  });
+
+  test('the genome build comes from contig lengths, the reference or the parameter', async () => {
+    const build = async (name: string, params = {}) =>
+      (await readAll(`${fixtures}/${name}`, 'vcf', { params })).genomeBuild;
+    expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
+    expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
+    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // nothing tells: the default
+    expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
+  });
+});
