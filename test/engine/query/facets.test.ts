@@ -11,7 +11,7 @@ import { casesByTier } from '../../tier.js';
 import { seed } from '../../seed.js';
 
 /** Run the same cases again with STRANDLAKE_SEED. */
-const cases = casesByTier(60, 600);
+const cases = casesByTier(30, 600);
 const casesPerDataset = 20;
 
 describe.each(engines)('by %s', (_, threads) => {

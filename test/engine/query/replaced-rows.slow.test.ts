@@ -1,4 +1,4 @@
-import './pages.test.js';
+import './pages.slow.test.js';
 import './terms.test.js';
 import { otherRowsFlag } from './dataset.js';
 import { fewSeeds } from './property-run.js';

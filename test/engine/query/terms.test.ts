@@ -205,7 +205,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
   test('have the answers of the SQL engine, without a statement', async () => {
     const random = new Random(seed + 1);
     const seen = { ranked: 0, found: 0 };
-    const requests = byTier(80, 300);
+    const requests = byTier(40, 300);
     for (let i = 0; i < requests; i++) {
       const body = request(random);
       const asked = parsed(body);
@@ -227,7 +227,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     'are ranked by clauses of several fields, %s, page by page, with the same doubles',
     async (_, withTexts) => {
       const random = new Random(seed + 2);
-      for (let i = 0; i < byTier(8, 30); i++) {
+      for (let i = 0; i < byTier(4, 30); i++) {
         const facets = random.chance(0.3) ? { gene: {} } : undefined;
         const body = {
           filters: random.list(random.below(3), () => filter(random)),
