@@ -53,13 +53,29 @@ const refusals: Readonly<Record<string, string>> = {
 
 async function makeRoot(root: string): Promise<DataFolder> {
   try {
-    await fs.mkdir(root, { recursive: true, mode: 0o700 });
+    await makeFolders(root);
     return new DataFolder(await fs.realpath(root));
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const reason = refusals[codeOf(error) ?? ''];
     if (reason === undefined) throw error;
     const message = `the data folder ${root} ${reason}; choose another with --data`;
     throw new AppError('invalid', message, undefined, error);
+  }
+}
+
+/** Creates a folder and those above it. The recursive `mkdir` of Node does not return for a folder in `/proc`, whose system answers ENOENT. */
+async function makeFolders(path: string, isKnown = false): Promise<void> {
+  try {
+    await fs.mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST' && (await fs.stat(path)).isDirectory()) return;
+    if (code !== 'ENOENT') throw error;
+    const message = `no folder ${path} can be created there; choose another with --data`;
+    if (isKnown) throw new AppError('invalid', message, undefined, error);
+    await makeFolders(dirname(path));
+    await makeFolders(path, true);
   }
 }
 

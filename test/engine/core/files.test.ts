@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -50,6 +50,17 @@ describe('the data folder', () => {
       const message = `the data folder ${path} ${reason}; choose another with --data`;
       await expect(files.openDataFolder(path)).rejects.toMatchObject({ code: 'invalid', message });
     }
+    // The system lets nobody create a folder in /proc, and says that the folder above is missing.
+    if (process.platform === 'linux')
+      await expect(files.openDataFolder('/proc/a/b')).rejects.toMatchObject({
+        code: 'invalid',
+        message: 'no folder /proc/a can be created there; choose another with --data',
+      });
+  });
+
+  test('is created with the folders above it', async () => {
+    const { root: made } = await files.openDataFolder(join(root, 'a', 'b', 'c'));
+    expect([made, (await stat(made)).mode & 0o777]).toEqual([join(root, 'a', 'b', 'c'), 0o700]);
   });
 });
 
