@@ -5,7 +5,7 @@ import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fie
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
-import { hasPlaces, overlapping, regionOf, unknownBuild } from './region.js';
+import { chromosomesOf, hasPlaces, overlapping, regionOf, unknownBuild } from './region.js';
 import { textOf } from './values.js';
 
 /** Resolves names of genes. */
@@ -176,14 +176,9 @@ function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames
       const { start, stop } = notation;
       if (start > stop)
         throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
+      const { chromosome } = notation;
       const build = notation.build ?? names.build ?? null;
-      const regions = chromosomesOf(notation.chromosome).map((chromosome) => ({
-        build,
-        chromosome,
-        start,
-        stop,
-      }));
-      return or(regions.map((region) => overlapping(region, fields)));
+      return overlapping({ build, chromosome, start, stop }, fields);
     }
     case 'variant':
       return ofVariant(notation, fields, names, []);
@@ -217,11 +212,6 @@ function ofVariant(
     ...['', 'CHR'].map((prefix) => `${prefix}${name}-${start}-${reference}-${alternate}`),
   ]);
   return among(fields, 'variant', [...written, ...forms]);
-}
-
-/** The names of a chromosome: the mitochondrion has two. */
-function chromosomesOf(name: string): readonly string[] {
-  return name === 'M' || name === 'MT' ? ['M', 'MT'] : [name];
 }
 
 /** Fields that hold rs ids, by their names: `row_id` is the ID of a VCF record. */

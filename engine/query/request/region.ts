@@ -63,13 +63,21 @@ function wholeNumber(value: unknown): bigint {
   return number;
 }
 
+/** The names of a chromosome in upper case and without `chr`: the mitochondrion has two. */
+export function chromosomesOf(name: string): readonly string[] {
+  return name === 'M' || name === 'MT' ? ['M', 'MT'] : [name];
+}
+
 /** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
 export function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const conditions = fieldsOfEntities(fields, 'genomic_region', 'variant')
-    .filter(({ type }) => type === 'string' || type === 'text')
-    .map((field) => node({ kind: 'overlap', field, ...region }));
-  const coordinates = coordinatesIn(region, fields);
-  if (coordinates) conditions.unshift(coordinates);
+  const named = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
+    ({ type }) => type === 'string' || type === 'text',
+  );
+  const conditions = chromosomesOf(region.chromosome).flatMap((chromosome): Predicate[] => {
+    const coordinates = coordinatesIn({ ...region, chromosome }, fields);
+    const overlaps = named.map((field) => node({ kind: 'overlap', field, ...region, chromosome }));
+    return coordinates === undefined ? overlaps : [coordinates, ...overlaps];
+  });
   if (conditions.length === 0) {
     throw new Problem('The dataset has neither genomic_coordinates nor a field of the entity type genomic_region or variant'); // prettier-ignore
   }

@@ -122,6 +122,7 @@ describe.each(engines)('by %s', (_, threads) => {
       ['genomic_region', 'GRCh37:13:32316000-32890598', 'b'],
       ['genomic_region', 'hg38-13:32316000-32890598', 'ac'],
       ['genomic_region', 'chrM:90-110', 'd'],
+      ['genomic_region', 'GRCH38-M-90-110', 'd'],
       ['genomic_region', 'GRCH38-13-32316461-32316470', 'ac'],
       // Variants: a deletion covers the bases of its reference.
       ['variant', '13-32316461-A-G', 'a'],
