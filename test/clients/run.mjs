@@ -20,7 +20,10 @@ const [wanted = ''] = process.argv.slice(2);
 const accountOf = (name) => (name === 'r:solvebio' ? 'solvebio' : 'quartzbio');
 
 const folders = (process.env.STRANDLAKE_CLIENTS ?? '').split(delimiter).filter(Boolean);
-const clients = folders.map(clientIn);
+// Packages of R come first: they share an account with those of Python, and must not find what these make.
+const clients = folders
+  .map(clientIn)
+  .sort((a, b) => Number(a.kind === 'python') - Number(b.kind === 'python'));
 if (clients.length === 0) {
   console.error(`Name the folders of the clients: STRANDLAKE_CLIENTS=/src/solvebio-python${delimiter}/src/quartzbio-python npm run test:clients`); // prettier-ignore
   process.exit(1);
@@ -60,9 +63,12 @@ function clientIn(folder) {
 
 /** Runs all tests of a client, and compares their outcomes with the differences that are listed. */
 async function check({ folder, name, kind }) {
-  const home = join(scratch, name.replace(':', '-'));
+  // Packages of Python and of R may have the same name.
+  const plainName = name.replace(':', '-');
+  const home = join(scratch, plainName);
   await mkdir(home);
-  const email = `test@${name.replace('r:', '')}.com`;
+  // The tests of a package of R name the address of their user.
+  const email = kind === 'r' ? `test@${name.slice(2)}.com` : `python@${name}.com`;
   const token = strandlakeDoes('user', 'add', email, '--role', 'admin', '--account', accountOf(name)).trim().split('\n').at(-1); // prettier-ignore
   const env = {
     ...process.env,
