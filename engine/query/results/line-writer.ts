@@ -36,8 +36,8 @@ const leastRecords = 64;
 
 /** Of this thread; made for the first large block. */
 let kernels: ReturnType<typeof instantiate<LineKernels>> | undefined;
-/** The writer whose texts are in the memory of the kernel. */
-let owner: LineWriter | undefined;
+/** The texts in the memory of the kernel: those of one writer. */
+let owner: ReadonlyMap<DataView, Placed> | undefined;
 
 /** Texts in the memory of the kernel. */
 interface Placed {
@@ -143,7 +143,7 @@ export class LineWriter {
   #place(texts: BlockTexts, length: number): boolean {
     if (this.#cells.length === 0 || this.#textsAt + leastTextBytes > memoryBytes) return false;
     kernels ??= instantiate<LineKernels>([linesKernel], memoryBytes >> 16);
-    if (owner !== this) this.#begin();
+    if (owner !== this.#placed) this.#begin();
     if (this.#placeTexts(texts, length)) return true;
     this.#begin();
     if (this.#placeTexts(texts, length)) return true;
@@ -153,7 +153,7 @@ export class LineWriter {
 
   /** Takes over the memory of the kernel: only the fixed texts are in it then. */
   #begin(): void {
-    owner = this;
+    owner = this.#placed;
     this.#placed.clear();
     this.#at = this.#fixedAt;
     for (const { view } of fixedTexts(this.#lines)) this.#copy(view, view.byteLength, view.byteLength); // prettier-ignore
