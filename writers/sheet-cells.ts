@@ -6,7 +6,7 @@ import {
   setNumber,
   type CellTexts,
 } from '../engine/query/results/cell-texts.js';
-import type { CellFormat } from '../engine/query/results/cells.js';
+import type { CellRecordFormat } from '../engine/query/results/cells.js';
 import { writeDouble } from '../engine/query/results/number-bytes.js';
 import { writePlain, type CellForm, type WriteValue } from '../engine/query/results/scalar-text.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
@@ -16,7 +16,7 @@ import type { FileCell } from './writer.js';
 export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, milliseconds: 4 } as const;
 
 /** The rows of a sheet of which each is a record, as XML (ECMA-376, part 1, section 18.3.1.73). */
-export interface SheetRows extends CellFormat {
+export interface SheetRows extends CellRecordFormat {
   /** Number of texts that were cut, by cell. */
   readonly cut: Uint32Array;
   /** For each sheet that ends with one of these records: the offset of its end. */

@@ -90,6 +90,7 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   end: [0x0b],
   br: [0x0c],
   br_if: [0x0d],
+  select: [0x1b],
   'local.get': [0x20],
   'local.set': [0x21],
   'local.tee': [0x22],

@@ -1,4 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
+import { acquire, release } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
 import { ThriftReader } from './thrift.js';
@@ -108,14 +109,21 @@ function decompressBodies(pages: readonly StoredPage[]): Uint8Array {
   const stored = pages.reduce((sum, { body }) => sum + body.length, 0);
   const plainBytes = pages.reduce((sum, page) => sum + page.plainBytes, 0);
   if (stored === 0) return new Uint8Array(0);
-  const frames = pages.length === 1 ? pages[0]!.body : Buffer.allocUnsafe(stored);
-  if (pages.length > 1) {
+  if (pages.length === 1) return decompressFrames(pages[0]!.body, plainBytes);
+  const frames = acquire(Uint8Array, stored);
+  try {
     let at = 0;
     for (const { body } of pages) {
       frames.set(body, at);
       at += body.length;
     }
+    return decompressFrames(frames.subarray(0, stored), plainBytes);
+  } finally {
+    release(frames);
   }
+}
+
+function decompressFrames(frames: Uint8Array, plainBytes: number): Uint8Array {
   // One byte more than needed, so that zlib does not allocate a second buffer.
   const chunkSize = Math.max(64, plainBytes + 1);
   const plain = zstdDecompressSync(frames, { maxOutputLength: chunkSize, chunkSize });

@@ -77,9 +77,9 @@ const fewRows = 16;
 /** Writes the texts of blocks column by column. Call `release` after use. */
 export class CellTextWriter {
   /** Texts of the current block. */
-  readonly #block = new ByteSink(64 << 10);
+  readonly block = new ByteSink(64 << 10);
   /** Texts of the entries of dictionaries, each of which stands in the output at least once. */
-  readonly #kept = new ByteSink(64 << 10);
+  readonly kept = new ByteSink(64 << 10);
   readonly #dictionaries = new Map<CellForm, Map<LeafValues, DictionaryTexts>>();
   readonly #areTexts = new Map<CellForm, Map<LeafValues, boolean>>();
   readonly #inBlock: CellTexts[] = [];
@@ -93,17 +93,17 @@ export class CellTextWriter {
 
   /** Begins a block: the texts of the one before it end. */
   begin(): void {
-    this.#block.end = 0;
+    this.block.end = 0;
     this.#inBlock.length = 0;
     this.#inDictionary.length = 0;
   }
 
   /** Ends a block: `view` of its texts is there until the next one begins. */
   finish(): void {
-    for (const texts of this.#inBlock) texts.view = this.#block.view;
-    for (const texts of this.#inDictionary) texts.view = this.#kept.view;
-    if (this.#block.end > mostBlockBytes) this.#mostRows = Math.max(fewRows, this.#mostRows >> 1);
-    else if (this.#block.end < mostBlockBytes / 4) this.#mostRows *= 2;
+    for (const texts of this.#inBlock) texts.view = this.block.view;
+    for (const texts of this.#inDictionary) texts.view = this.kept.view;
+    if (this.block.end > mostBlockBytes) this.#mostRows = Math.max(fewRows, this.#mostRows >> 1);
+    else if (this.block.end < mostBlockBytes / 4) this.#mostRows *= 2;
   }
 
   /** The texts of a column; without one, of records that have no value. */
@@ -120,7 +120,7 @@ export class CellTextWriter {
     }
     const { node, cursors } = column;
     if (node.scalar !== undefined) return this.#writeScalars(node.scalar, form, block, texts);
-    const out = this.#block;
+    const out = this.block;
     this.#inBlock.push(texts);
     for (let i = 0; i < block.length; i++) {
       moveCursors(cursors, block.rows[i]!);
@@ -143,7 +143,7 @@ export class CellTextWriter {
     for (const { begins } of cells) begins.fill(-1, 0, block.length);
     if (column?.node.writeElements === undefined) return -1;
     const { node, cursors } = column;
-    const out = this.#block;
+    const out = this.block;
     this.#inBlock.push(...cells);
     let longer = -1;
     for (let i = 0; i < block.length; i++) {
@@ -170,26 +170,18 @@ export class CellTextWriter {
     texts: CellTexts,
   ): void {
     const { begins, ends } = texts;
-    const { page, first, leaf } = cursor;
-    const { values, indices, definition, valueIndexes, level } = page;
+    const { values, indices } = cursor.page;
     const write = form.write[type];
-    if (definition === undefined && level !== leaf.maxDefinition) {
-      begins.fill(-1, 0, length);
-      return;
-    }
+    // The numbers of the values, which their texts then take the place of.
+    cursor.valuesAt(rows, length, begins);
     if (stringTypes.has(type) && this.#areStoredTexts(form, values)) {
-      const { data, int32s, gap } = values;
-      texts.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+      const { int32s, gap } = values;
+      texts.view = values.view;
       for (let i = 0; i < length; i++) {
-        const slot = rows[i]! - first;
-        if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
-          begins[i] = -1;
-          continue;
-        }
-        const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
-        const entry = indices === undefined ? value : indices[value]!;
-        begins[i] = int32s[entry]!;
-        ends[i] = int32s[entry + 1]! - gap;
+        const value = begins[i]!;
+        if (value < 0) continue;
+        begins[i] = int32s[value]!;
+        ends[i] = int32s[value + 1]! - gap;
       }
       return;
     }
@@ -197,29 +189,20 @@ export class CellTextWriter {
       const known = this.#dictionary(form, values);
       this.#inDictionary.push(texts);
       for (let i = 0; i < length; i++) {
-        const slot = rows[i]! - first;
-        if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
-          begins[i] = -1;
-          continue;
-        }
-        const entry = indices[valueIndexes === undefined ? slot : valueIndexes[slot]!]!;
-        let begin = known.begins[entry]!;
-        if (begin === unknown) begin = this.#writeEntry(known, write, values, entry);
-        begins[i] = begin;
+        const entry = begins[i]!;
+        if (entry < 0) continue;
+        const begin = known.begins[entry]!;
+        begins[i] = begin === unknown ? this.#writeEntry(known, write, values, entry) : begin;
         ends[i] = known.ends[entry]!;
       }
       return;
     }
-    const out = this.#block;
+    const out = this.block;
     this.#inBlock.push(texts);
     for (let i = 0; i < length; i++) {
-      const slot = rows[i]! - first;
-      if (definition !== undefined && definition[slot] !== leaf.maxDefinition) {
-        begins[i] = -1;
-        continue;
-      }
+      const value = begins[i]!;
+      if (value < 0) continue;
       const from = out.end;
-      const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
       begins[i] = write(out, values, value) ? from : -1;
       ends[i] = out.end;
     }
@@ -231,10 +214,10 @@ export class CellTextWriter {
     values: LeafValues,
     entry: number,
   ): number {
-    const from = this.#kept.end;
-    const begin = write(this.#kept, values, entry) ? from : -1;
-    known.ends[entry] = this.#kept.end;
-    if (this.#kept.end - from <= maxKeptBytes) known.begins[entry] = begin;
+    const from = this.kept.end;
+    const begin = write(this.kept, values, entry) ? from : -1;
+    known.ends[entry] = this.kept.end;
+    if (this.kept.end - from <= maxKeptBytes) known.begins[entry] = begin;
     return begin;
   }
 
@@ -257,8 +240,8 @@ export class CellTextWriter {
   }
 
   release(): void {
-    this.#block.release();
-    this.#kept.release();
+    this.block.release();
+    this.kept.release();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { Column } from '../../core/types.js';
 import type { CellTexts } from './cell-texts.js';
+import type { LineTexts } from './line-writer.js';
 import type { Projected } from './projection.js';
 import type { CellForm } from './scalar-text.js';
 
@@ -16,9 +17,23 @@ export interface ProjectedCells {
 }
 
 /** How cells are written. */
-export interface CellFormat {
+export type CellFormat = CellLineFormat | CellRecordFormat;
+
+interface FormOfCells {
   /** The form of the values of a cell; cells are counted from 0. */
   form(cell: number): CellForm;
+}
+
+/** How a record is a line: fixed texts and those of its cells. */
+export interface CellLineFormat extends FormOfCells {
+  /** The fixed texts of lines of so many cells. */
+  lines(cells: number): LineTexts;
+  /** Takes the offsets of the ends of lines. */
+  readonly ends: number[] | undefined;
+}
+
+/** How a record is put together in any other way. */
+export interface CellRecordFormat extends FormOfCells {
   /** Writes a record from the texts of its cells, which are those of record `index` of a block. */
   writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;
 }

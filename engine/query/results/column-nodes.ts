@@ -30,20 +30,9 @@ export function appendBlock(
     }
     return;
   }
-  const { page, first, leaf } = scalar;
-  const { values, indices, definition, valueIndexes, level } = page;
   const present = acquire(Int32Array, length);
-  const isEmpty = definition === undefined && level !== leaf.maxDefinition;
-  for (let i = 0; i < length; i++) {
-    const slot = rows[i]! - first;
-    if (isEmpty || (definition !== undefined && definition[slot] !== leaf.maxDefinition)) {
-      present[i] = -1;
-      continue;
-    }
-    const value = valueIndexes === undefined ? slot : valueIndexes[slot]!;
-    present[i] = indices === undefined ? value : indices[value]!;
-  }
-  builder.appendScalars(values, present, length);
+  scalar.valuesAt(rows, length, present);
+  builder.appendScalars(scalar.page.values, present, length);
   release(present);
 }
 

@@ -1,34 +1,20 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import { copiedAtOnce, copyText } from './cell-texts.js';
-import type { CellFormat } from './cells.js';
+import { fixedText } from './cell-texts.js';
+import type { CellLineFormat } from './cells.js';
 import type { DelimitedLayout } from './page-format.js';
 import { writePlain, type CellForm, type WriteValue } from './scalar-text.js';
 
 /** Lines of delimited text. `ends` takes the offsets of the ends of lines. */
-export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellFormat {
-  const delimiter = layout.delimiter.charCodeAt(0);
-  const lineEnd = Buffer.from(layout.lineEnd);
+export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellLineFormat {
   const form = delimitedForm(layout);
   return {
     form: () => form,
-    writeRecord(out, cells, index) {
-      let size = cells.length + lineEnd.length;
-      for (let i = 0; i < cells.length; i++) {
-        const { begins, ends: to } = cells[i]!;
-        if (begins[index]! >= 0) size += to[index]! - begins[index]!;
-      }
-      out.reserve(size + copiedAtOnce);
-      const { bytes, view } = out;
-      let { end } = out;
-      for (let i = 0; i < cells.length; i++) {
-        if (i > 0) bytes[end++] = delimiter;
-        const cell = cells[i]!;
-        if (cell.begins[index]! >= 0) end = copyText(cell, index, view, end);
-      }
-      for (let i = 0; i < lineEnd.length; i++) bytes[end++] = lineEnd[i]!;
-      out.end = end;
-      ends?.push(end);
-    },
+    lines: (cells) => ({
+      before: Array.from({ length: cells }, (_, i) => fixedText(i === 0 ? '' : layout.delimiter)),
+      none: fixedText(''),
+      close: fixedText(layout.lineEnd),
+    }),
+    ends,
   };
 }
 

@@ -90,6 +90,23 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
+  /** As `valueAt`, for the values of rows of the row group that are one slot each. */
+  valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
+    const { page, first, leaf } = this;
+    const { indices, definition, valueIndexes, level } = page;
+    if (definition === undefined) {
+      if (level !== leaf.maxDefinition) into.fill(-1, 0, length);
+      else for (let i = 0; i < length; i++) into[i] = rows[i]! - first;
+    } else {
+      for (let i = 0; i < length; i++) {
+        const slot = rows[i]! - first;
+        into[i] = definition[slot] === leaf.maxDefinition ? valueIndexes![slot]! : -1;
+      }
+    }
+    if (indices === undefined) return;
+    for (let i = 0; i < length; i++) if (into[i]! >= 0) into[i] = indices[into[i]!]!;
+  }
+
   /** The slot behind the element of a list that begins at `slot`; `repetition` is the level of the list's own elements. */
   endOfElement(slot: number, repetition: number): number {
     const levels = this.page.repetition;

@@ -16,6 +16,7 @@ export class LeafValues {
   readonly doubles: Float64Array;
   /** The bytes of strings; booleans as 0 and 1. */
   readonly data: Uint8Array;
+  #view: DataView | undefined;
   /** The number of bytes between the end of a string and the offset of the next one. */
   readonly gap: number;
   readonly bytes: number;
@@ -32,6 +33,12 @@ export class LeafValues {
     this.count = countOf(decoded);
     this.gap = gap;
     this.bytes = this.data.byteLength + this.int32s.byteLength + objectBytes;
+  }
+
+  /** The view of `data`, always the same one. */
+  get view(): DataView {
+    const { buffer, byteOffset, byteLength } = this.data;
+    return (this.#view ??= new DataView(buffer, byteOffset, byteLength));
   }
 }
 

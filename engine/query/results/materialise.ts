@@ -3,17 +3,11 @@ import { AppError } from '../../core/errors.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { ResultColumnBuilder, recordBatch } from './column-builders.js';
 import { appendBlock, columnNodes } from './column-nodes.js';
-import {
-  CellTextWriter,
-  copiedAtOnce,
-  copyText,
-  fixedText,
-  newCellTexts,
-  type CellTexts,
-} from './cell-texts.js';
-import { cellColumns, type ProjectedCells, type CellFormat } from './cells.js';
+import { CellTextWriter, fixedText, newCellTexts, type CellTexts } from './cell-texts.js';
+import { cellColumns, type CellFormat, type CellLineFormat, type ProjectedCells } from './cells.js';
 import { delimitedFormat } from './delimited.js';
 import { textNodes, type TextTarget } from './json-nodes.js';
+import { LineWriter } from './line-writer.js';
 import type { DelimitedLayout } from './page-format.js';
 import type { Projected } from './projection.js';
 import { blockRows, eachBlock, type RowRefs, type SegmentSource } from './row-blocks.js';
@@ -85,36 +79,18 @@ function jsonFormat(
   projection: readonly Projected[],
   separator: string,
   recordEnds: number[] | undefined,
-): CellFormat {
-  const keys = projection.map(({ column }, i) =>
-    fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
-  );
-  const close = fixedText(`${projection.length === 0 ? '{}' : '}'}${separator}`);
+): CellLineFormat {
   const form: CellForm = { write: writeJson };
-  const fixedBytes = keys.reduce(
-    (sum, { ends }) => sum + ends[0]! + nullText.ends[0]!,
-    close.ends[0]!,
-  );
   return {
     form: () => form,
-    writeRecord(out, cells, index) {
-      let size = fixedBytes;
-      for (let i = 0; i < cells.length; i++) {
-        const { begins, ends } = cells[i]!;
-        if (begins[index]! >= 0) size += ends[index]! - begins[index]!;
-      }
-      out.reserve(size + copiedAtOnce);
-      const { view } = out;
-      let { end } = out;
-      for (let i = 0; i < cells.length; i++) {
-        end = copyText(keys[i]!, 0, view, end);
-        const cell = cells[i]!;
-        end = cell.begins[index]! >= 0 ? copyText(cell, index, view, end) : copyText(nullText, 0, view, end); // prettier-ignore
-      }
-      end = copyText(close, 0, view, end);
-      out.end = end;
-      recordEnds?.push(end);
-    },
+    lines: () => ({
+      before: projection.map(({ column }, i) =>
+        fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
+      ),
+      none: fixedText('null'),
+      close: fixedText(`${projection.length === 0 ? '{}' : '}'}${separator}`),
+    }),
+    ends: recordEnds,
   };
 }
 
@@ -143,6 +119,9 @@ export function writeCells(
 /** Texts of a block have room for this many cells. */
 const mostCells = 1 << 20;
 
+/** Bytes of output that are reserved in advance. */
+const mostReserved = 8 << 20;
+
 /** Writes records block by block: the texts of a column behind one another, then the records from them. */
 function writeBlocks(
   out: ByteSink,
@@ -159,10 +138,13 @@ function writeBlocks(
   const texts = Array.from({ length: cells }, () => newCellTexts(room));
   const forms = texts.map((_, cell) => format.form(cell));
   const writer = new CellTextWriter();
+  const writeRecords = recordWriter(out, writer, texts, room, format);
   const ofColumn = ((): readonly (readonly CellTexts[])[] => {
     let cell = 0;
     return columns.map(({ width }) => texts.slice(cell, (cell += width ?? 1)));
   })();
+  const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
+  let done = 0;
   try {
     eachBlock(
       source,
@@ -182,13 +164,33 @@ function writeBlocks(
           cell += width ?? 1;
         }
         writer.finish();
-        for (let i = 0; i < block.length; i++) format.writeRecord(out, texts, i);
+        writeRecords(block.length);
+        // The buffer grows once to what the records will probably take, instead of again and again.
+        done += block.length;
+        if (done === block.length) out.reserve(Math.min(mostReserved, 1.05 * out.end * (count / done - 1))); // prettier-ignore
       },
       () => Math.min(room, writer.mostRows),
     );
   } finally {
     writer.release();
   }
+}
+
+/** Writes the first records of a block, of which the texts are there. */
+function recordWriter(
+  out: ByteSink,
+  writer: CellTextWriter,
+  texts: readonly CellTexts[],
+  most: number,
+  format: CellFormat,
+): (length: number) => void {
+  if ('lines' in format) {
+    const lines = new LineWriter(format.lines(texts.length), texts, most, format.ends);
+    return (length) => lines.write(out, writer, length);
+  }
+  return (length) => {
+    for (let i = 0; i < length; i++) format.writeRecord(out, texts, i);
+  };
 }
 
 function batchOf(
@@ -219,5 +221,3 @@ function withSink(work: (out: ByteSink) => void): Uint8Array<ArrayBuffer> {
 function textOf(bytes: Uint8Array | DataView, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
 }
-
-const nullText = fixedText('null');
