@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive } from '../scheduler/processes/killable.js';
 import { until } from '../until.js';
 
 /** The parts of the responses that the test uses. */
@@ -211,14 +212,6 @@ function processesOf(root: number, dataFolder: string): readonly number[] {
     .filter((line) => line.includes(`STRANDLAKE_DATA=${dataFolder}`))
     .map((line) => Number.parseInt(line, 10));
   return [...new Set([...below(root), ...marked])];
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 function serve(name: string, files: readonly string[], env: Record<string, string> = {}): Served {

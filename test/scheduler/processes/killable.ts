@@ -78,6 +78,15 @@ export async function killedRepeatedly(
   }
 }
 
+/** Whether there is a process with this number. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Kills a process that may have ended already. */
 export function killed(pid: number): void {
   try {
