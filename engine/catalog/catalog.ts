@@ -96,8 +96,6 @@ export interface Catalog extends Tables {
    * catalogue itself would wait for the end of this transaction and deadlock.
    */
   transaction<T>(work: (tx: Tables) => Promise<T>): Promise<T>;
-  /** A request begins: it sees everything that any process has committed before. Without this, cached rows may be a turn of the event loop old. */
-  refresh(): void;
   close(): Promise<void>;
 }
 
@@ -165,7 +163,6 @@ function catalogOf(db: SqliteDatabase, lock: InstanceLock | null): Catalog {
   return {
     ...tablesOf(db),
     transaction: (work) => db.atomic((tx) => work(tablesOf(tx))),
-    refresh: () => db.refresh(),
     close: async () => {
       await db.close();
       lock?.release();

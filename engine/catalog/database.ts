@@ -12,7 +12,7 @@ export interface Database {
   run(statement: Sql): Promise<number>;
   /**
    * A number that changes with every commit of any process, so that caches know when to drop what they hold; undefined in a
-   * transaction. A commit of another process is noticed in the next turn of the event loop at the latest.
+   * transaction. A commit of another process is noticed in the next event-loop tick at the latest.
    */
   readonly version?: number;
   /** Runs `work` in a transaction and rolls back if it throws; inside a transaction, `work` joins it. */
@@ -62,15 +62,10 @@ export class SqliteDatabase implements Database {
     if (!this.#isShared) return this.#changes;
     if (this.#version === undefined) {
       this.#version = this.#reader.version();
-      // `process.nextTick` would forget it several times in a request; reading it again each time took a twentieth of a small query's time.
-      setImmediate(this.#forgetVersion);
+      // Forgotten before the next event is handled, so that a request that starts after a commit sees the commit.
+      process.nextTick(this.#forgetVersion);
     }
     return this.#version;
-  }
-
-  /** Reads the version again when it is next asked for: a request that starts after a commit of another process sees the commit. */
-  refresh(): void {
-    this.#forgetVersion();
   }
 
   async all(statement: Sql): Promise<readonly Raw[]> {
