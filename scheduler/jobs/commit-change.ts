@@ -18,6 +18,25 @@ export function areOutdated(segments: readonly Segment[], columns: Columns): boo
 }
 
 /**
+ * Whether a change was computed for another version of the dataset than this one. Rows may have moved since they were found. Columns may have
+ * come between the time when the job learned the columns and the time when it found the rows: the rows that replace them lack their values.
+ */
+export function isOutdatedChange(
+  { base }: Pick<AppliedChange, 'base'>,
+  columns: Columns,
+  snapshot: Pick<Snapshot, 'version' | 'columns'>,
+): boolean {
+  return snapshot.version !== base || lacksColumns(columns, snapshot.columns);
+}
+
+function lacksColumns(columns: Columns, stored: Columns): boolean {
+  return stored.some(({ name, children = [] }) => {
+    const own = columns.find((column) => column.name === name);
+    return own === undefined || lacksColumns(own.children ?? [], children);
+  });
+}
+
+/**
  * Commits the deletion of records that a task has found. `publicationOf` gives the publication of a commit that changes nothing, with the metadata of
  * the deletion. Returns `run again` if another commit came first.
  */

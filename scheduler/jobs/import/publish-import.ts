@@ -5,7 +5,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { areOutdated, commitChange, commitDeletion } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
@@ -37,8 +37,7 @@ export async function publishImport(
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
-    // Rows may have moved since they were found.
-    if (applied && snapshot.version !== applied.base) return 'run again';
+    if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const stored = markedColumns(snapshot.columns, fields);
     const { columns } = unifyColumns(stored, [result.columns]);

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import { areOutdated, commitChange, commitDeletion } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
 import { dryRunReport } from '../import/dry-run-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
@@ -30,8 +30,7 @@ export async function publishMigration(
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
-    // Rows may have moved since they were found.
-    if (applied && snapshot.version !== applied.base) return 'run again';
+    if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const { columns } = unifyColumns(markedColumns(snapshot.columns, fields), [result.columns]);
     // A commit meanwhile has changed the type of a field, or a field was declared.
