@@ -1,6 +1,7 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import type { BatchAnswers, HostAnswer, HostCall, HostReply, HostRequest } from './protocol.js';
+import { packAnswers, packTexts, unpackAnswers, unpackTexts, type PackedAnswers, type PackedTexts } from './packed.js'; // prettier-ignore
+import { callText, type BatchAnswers, type HostAnswer, type HostCall, type HostReply, type HostRequest } from './protocol.js'; // prettier-ignore
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
@@ -61,7 +62,7 @@ export class JobCalls {
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const key = callKey(request);
+    const key = callText(request);
     const before = this.#known.get(key);
     const known = before && (await answerOf(before));
     if (known) return known;
@@ -79,24 +80,25 @@ export class JobCalls {
   }
 
   /** The answers that are known, that other threads wait for, and that the API process gives. */
-  async #batch(batch: readonly HostCall[]): Promise<BatchAnswers> {
-    const keys = batch.map(callKey);
+  async #batch(batch: PackedTexts): Promise<PackedAnswers> {
+    const keys = unpackTexts(batch);
     const found = keys.map((key) => this.#known.get(key));
-    const open = batch.filter((_, i) => found[i] === undefined);
+    const open = keys.filter((_, i) => found[i] === undefined);
     if (open.length > 0) {
-      // If the batch fails, its calls are made alone; they tell why.
-      const asked = (this.#ask({ batch: open }) as Promise<BatchAnswers>).catch(() => []);
+      const asked = this.#answersOf(open);
       let at = 0;
       for (const [i, key] of keys.entries())
         if (found[i] === undefined) this.#known.set(key, (found[i] = { at: at++, answers: asked }));
       const answers = await asked;
       for (const [i, key] of keys.entries()) {
         const pending = found[i]!;
-        if (this.#known.get(key) !== pending || !('at' in pending)) continue;
-        if (pending.answers !== asked) continue;
-        const answer = answers[pending.at];
-        if (answer) this.#keep(key, answer);
-        else this.#known.delete(key);
+        if (!('at' in pending) || pending.answers !== asked) continue;
+        const answer = answers[pending.at] ?? null;
+        if (this.#known.get(key) === pending) {
+          if (answer) this.#keep(key, answer);
+          else this.#known.delete(key);
+        }
+        found[i] = answer ?? pending;
       }
     }
     const all: (HostAnswer | null)[] = [];
@@ -104,7 +106,16 @@ export class JobCalls {
       const known = one!;
       all.push('at' in known ? await answerOf(known).catch(() => null) : known);
     }
-    return all;
+    return packAnswers(all);
+  }
+
+  /** The answers of the API process to a batch. If it fails, its calls are made alone; they tell why. */
+  async #answersOf(texts: readonly string[]): Promise<BatchAnswers> {
+    try {
+      return unpackAnswers((await this.#ask({ batch: packTexts(texts) })) as PackedAnswers);
+    } catch {
+      return [];
+    }
   }
 
   #ask(request: HostRequest): Promise<HostReply> {
@@ -129,11 +140,6 @@ export class JobCalls {
 /** The answer to a call; null if that was in a batch and the call has to be made alone. */
 async function answerOf(known: HostAnswer | PendingCall): Promise<HostAnswer | null> {
   return 'at' in known ? ((await known.answers)[known.at] ?? null) : known;
-}
-
-/** Equal for calls of the same function with the same arguments. */
-function callKey({ name, args }: HostCall): string {
-  return name + args;
 }
 
 /** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */

@@ -1,6 +1,7 @@
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import type { CastType } from '../../engine/expression/annotate/cast.js';
 import type { CallEnd } from '../../engine/core/blocking-calls.js';
+import type { PackedAnswers, PackedTexts } from './packed.js';
 
 /** A function of the host that an expression calls, as the thread sends it. */
 export interface HostCall {
@@ -23,9 +24,20 @@ export const batchFunctions = ['dataset_query', 'dataset_field_values', 'dataset
 /** A function of which a batch may have calls. */
 export type BatchFunction = (typeof batchFunctions)[number];
 
-/** Calls that expressions are about to make, which few queries may answer together. */
+/** Calls that expressions are about to make, which few queries may answer together, each as `callText` writes it. */
 export interface HostBatch {
-  readonly batch: readonly HostCall[];
+  readonly batch: PackedTexts;
+}
+
+/** A call as one text, equal for calls of the same function with the same arguments. */
+export function callText({ name, args }: HostCall): string {
+  return name + args;
+}
+
+/** The call that a text stands for. */
+export function callOfText(text: string): HostCall {
+  const end = text.indexOf('[');
+  return { name: text.slice(0, end), args: text.slice(end) };
 }
 
 /** What a thread asks the host. */
@@ -35,7 +47,13 @@ export type HostRequest = HostCall | HostBatch;
 export type BatchAnswers = readonly (HostAnswer | null)[];
 
 /** The answer to a call or a batch. */
-export type HostReply = HostAnswer | BatchAnswers;
+export type HostReply = HostAnswer | PackedAnswers;
+
+/** The channel through which a thread calls the host. */
+export interface HostCalls extends CallEnd {
+  /** The same for all parts of an attempt at a job, in which the same call has the same answer; absent for a request. */
+  readonly scope?: string;
+}
 
 /** Who evaluates expressions, and when. */
 export interface EvaluationOrigin {
@@ -96,5 +114,5 @@ export interface ExpressionTasks {
 
 /** A task as the thread gets it, with the channel through which it calls the host. */
 export type ThreadTask<K extends keyof ExpressionTasks> = ExpressionTasks[K] & {
-  readonly calls: CallEnd;
+  readonly calls: HostCalls;
 };

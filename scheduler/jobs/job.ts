@@ -5,8 +5,7 @@ import { AppError } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
-import type { HostReply, HostRequest } from '../expressions/protocol.js';
-import type { Pool } from '../worker/pool.js';
+import type { AnsweredCalls, Pool } from '../worker/pool.js';
 import type { FetchSource } from './import/import-source.js';
 
 /**
@@ -119,8 +118,8 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** Reports the progress of the task. */
   progress(progress: Progress): void;
-  /** Asks the API process for functions of expressions, with the rights of the task's user. Rejects with an `AppError`. */
-  askHost(request: HostRequest): Promise<HostReply>;
+  /** Asks the API process for functions of expressions (`HostRequest`), with the rights of the task's user. Rejects with an `AppError`. */
+  readonly hostCalls: AnsweredCalls;
   /** Downloads a file; no other code may connect to other hosts. */
   readonly fetchSource: FetchSource;
   /** Runs `work` with the SQL engine of the worker's main thread. */

@@ -71,8 +71,15 @@ export interface Pool {
 interface PoolRunOptions {
   /** It precedes queued ones that are not urgent. */
   readonly isUrgent?: boolean;
-  /** Answers the calls that the job makes through its member `calls`, which it has then. */
-  readonly answer?: (call: unknown) => Promise<unknown>;
+  /** How the calls are answered that the job makes through its member `calls`, which it has then. */
+  readonly calls?: AnsweredCalls | undefined;
+}
+
+/** What answers the calls of jobs. */
+export interface AnsweredCalls {
+  /** A member of `calls`: equal for jobs in which the same call has the same answer. */
+  readonly scope: string;
+  readonly answer: (call: unknown) => Promise<unknown>;
 }
 
 export interface PoolOptions {
@@ -101,10 +108,10 @@ export function openPool(options: PoolOptions): Pool {
     kind: string,
     job: object,
     signal: AbortSignal,
-    answer: PoolRunOptions['answer'],
+    answered: PoolRunOptions['calls'],
   ): Promise<R> {
     signal.throwIfAborted();
-    const calls = answer && serveCalls(answer);
+    const calls = answered && serveCalls(answered.answer);
     const abort = new AbortController();
     let isOverdue = false;
     const stop = (): void => abort.abort();
@@ -115,7 +122,7 @@ export function openPool(options: PoolOptions): Pool {
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (calls === undefined) return await pool.run<R>(kind, job, abort.signal);
-      const { end } = calls;
+      const end = { ...calls.end, scope: answered!.scope };
       return await pool.run<R>(kind, { ...job, calls: end }, abort.signal, [end.port]);
     } catch (error) {
       if (!isOverdue) throw error;
@@ -129,12 +136,12 @@ export function openPool(options: PoolOptions): Pool {
 
   return {
     threads,
-    async run(kind, job, signal, { isUrgent = false, answer } = {}) {
+    async run(kind, job, signal, { isUrgent = false, calls } = {}) {
       setMaxListeners(0, signal); // one task has many jobs
       for (let attempt = 1; ; attempt++) {
         try {
           return await slots.run(
-            () => runOnce(kind, job(attempt), signal, answer),
+            () => runOnce(kind, job(attempt), signal, calls),
             signal,
             isUrgent,
           );

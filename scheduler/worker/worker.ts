@@ -2,6 +2,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { list, makeFolder, moveFile } from '../../engine/core/files.js';
 import { JobCalls } from '../expressions/job-calls.js';
+import type { HostRequest } from '../expressions/protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
@@ -30,6 +31,7 @@ interface RunningJob {
 export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const running = new Map<number, RunningJob>();
+  let started = 0;
   return async (message) => {
     if (message.type === 'cancel') {
       running.get(message.taskId)?.abort.abort();
@@ -59,7 +61,10 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
         withQueryEngine,
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
-        askHost: (request) => calls.ask(request),
+        hostCalls: {
+          scope: String(++started),
+          answer: (request) => calls.ask(request as HostRequest),
+        },
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

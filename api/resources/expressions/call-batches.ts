@@ -1,17 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import type { BatchAnswers, BatchFunction, HostAnswer, HostCall } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
+import { callOfText, type BatchAnswers, type BatchFunction, type HostAnswer } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import { callSelection, type CallSelection } from './call-keys.js';
 import { groupedFunctions, type GroupedFunction, type MadeCall } from './grouped-functions.js';
 import type { FunctionScope } from './function-scope.js';
+import { SelectionTemplate } from './selection-template.js';
 import { openDataset, type OpenedDataset } from './opened-dataset.js';
+
+/** A call, with its number in the batch. */
+interface NumberedCall {
+  readonly index: number;
+  readonly args: readonly unknown[];
+}
 
 /** Calls of one function that differ in what selects their records alone. */
 interface SimilarCalls {
   readonly known: GroupedFunction;
-  readonly calls: { readonly index: number; readonly args: readonly unknown[] }[];
+  readonly calls: NumberedCall[];
 }
 
 /** A call of a group, with its number in the batch. */
@@ -25,16 +32,16 @@ const mostCalls = 16_384;
 const parsedAtOnce = 256;
 
 /**
- * Answers calls of dataset functions together: those that differ in the values of equalities alone become one query, whose records are
- * given to the calls by these values. Null is the answer to a call that has to be made alone: nothing is like it, its records cannot be
- * told by their values, or it fails.
+ * Answers calls of dataset functions, given as texts, together: those that differ in the values of equalities alone become one query, whose
+ * records are given to the calls by these values. Null is the answer to a call that has to be made alone: nothing is like it, its records
+ * cannot be told by their values, or it fails.
  */
 export async function answerHostBatch(
   scope: FunctionScope,
-  batch: readonly HostCall[],
+  batch: readonly string[],
 ): Promise<BatchAnswers> {
   const answers: (HostAnswer | null)[] = batch.map(() => null);
-  for (const { known, calls } of similarCalls(batch)) {
+  for (const { known, calls } of await similarCalls(batch)) {
     if (calls.length < 2) continue;
     const { args } = calls[0]!;
     const opened = await unlessRefused(() => openDataset(scope, args[0]));
@@ -49,19 +56,47 @@ export async function answerHostBatch(
   return answers;
 }
 
-function similarCalls(batch: readonly HostCall[]): Iterable<SimilarCalls> {
+async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarCalls>> {
   const similar = new Map<string, SimilarCalls>();
-  for (const [index, { name, args: text }] of batch.entries()) {
-    if (!Object.hasOwn(groupedFunctions, name)) continue;
-    const known = groupedFunctions[name as BatchFunction];
-    const args = parseJson(text) as readonly unknown[];
-    let key = name;
-    for (const [i, one] of args.entries()) if (!known.selects.includes(i)) key += `\n${commonText(one)}`;
-    const own = similar.get(key) ?? { known, calls: [] };
-    own.calls.push({ index, args });
-    similar.set(key, own);
-  } // prettier-ignore
+  let last: SimilarCalls | undefined;
+  for (let from = 0; from < batch.length; from += parsedAtOnce) {
+    if (from > 0) await setImmediate();
+    const calls = batch.slice(from, from + parsedAtOnce).map(callOfText);
+    // One text of all is parsed much faster than each alone.
+    const parsed = parseJson(`[${calls.map(({ args }) => args).join(',')}]`) as readonly (readonly unknown[])[]; // prettier-ignore
+    for (const [i, args] of parsed.entries()) {
+      const { name } = calls[i]!;
+      if (!Object.hasOwn(groupedFunctions, name)) continue;
+      const known = groupedFunctions[name as BatchFunction];
+      if (last?.known !== known || !hasSameOthers(last, args)) {
+        const key = commonKey(name, known, args);
+        last = similar.get(key) ?? { known, calls: [] };
+        similar.set(key, last);
+      }
+      last.calls.push({ index: from + i, args });
+    }
+  }
   return similar.values();
+}
+
+/** Whether a call of the same function has the same other arguments than those that select records, as far as that is quickly told. */
+function hasSameOthers({ known, calls }: SimilarCalls, args: readonly unknown[]): boolean {
+  const first = calls[0]!.args;
+  return (
+    first.length === args.length &&
+    args.every((one, i) => known.selects.includes(i) || (isPlain(one) && one === first[i]))
+  );
+}
+
+function isPlain(argument: unknown): boolean {
+  return typeof argument !== 'object' || argument === null;
+}
+
+/** A text that is the same for calls of a function with the same other arguments than those that select records. */
+function commonKey(name: string, { selects }: GroupedFunction, args: readonly unknown[]): string {
+  let key = name;
+  for (const [i, one] of args.entries()) if (!selects.includes(i)) key += `\n${commonText(one)}`;
+  return key;
 }
 
 /** A text of an argument that is the same for equal ones. */
@@ -74,11 +109,18 @@ function commonText(argument: unknown): string {
 async function groupsOf(
   opened: OpenedDataset,
   known: GroupedFunction,
-  calls: SimilarCalls['calls'],
+  calls: readonly NumberedCall[],
 ): Promise<readonly (readonly [QueryRequest, GroupedCall[]])[]> {
   const groups = new Map<string, readonly [QueryRequest, GroupedCall[]]>();
+  let template: SelectionTemplate | null = null;
   for (const [i, { index, args }] of calls.entries()) {
     if (i % parsedAtOnce === parsedAtOnce - 1) await setImmediate();
+    const [entities, filters] = known.selects.map((at) => args[at]);
+    const alike = template?.selection(entities, filters);
+    if (alike) {
+      groups.get(alike.shape)![1].push({ index, selection: alike });
+      continue;
+    }
     const request = await unlessRefused(() => known.request(opened, args));
     // The order of relevance is that of one query.
     if (request === null || request.scores.length > 0) continue;
@@ -87,6 +129,7 @@ async function groupsOf(
     const group = groups.get(selection.shape) ?? [request, []];
     group[1].push({ index, selection });
     groups.set(selection.shape, group);
+    template = SelectionTemplate.of(entities, filters, request.predicate) ?? template;
   }
   return [...groups.values()].filter(([, group]) => group.length > 1);
 }

@@ -3,7 +3,7 @@ import { and, fieldKey, node, or, type OfKind, type Predicate } from '../../../e
 import { lowerCase } from '../../../engine/text/fold.js';
 
 /** A condition that a value of a field is one of some values. */
-type KeyEquality = OfKind<'in'>;
+export type KeyEquality = OfKind<'in'>;
 
 /** A condition that one of some equalities holds. */
 type Key = readonly KeyEquality[];
@@ -37,7 +37,8 @@ function shapeOf(keys: readonly Key[], others: readonly Predicate[]): string {
   return shape;
 }
 
-function conjuncts(predicate: Predicate): readonly Predicate[] {
+/** The conditions of a predicate that are joined by AND. */
+export function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return [];
   return predicate.kind === 'and' ? predicate.items.flatMap(conjuncts) : [predicate];
 }
@@ -45,7 +46,8 @@ function conjuncts(predicate: Predicate): readonly Predicate[] {
 /** Of other types than these, values are not compared by their texts. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
-function isKey(item: Predicate): item is KeyEquality {
+/** Whether a condition is an equality of which the values may be those of many calls. */
+export function isKey(item: Predicate): item is KeyEquality {
   return item.kind === 'in' && keyTypes.has(item.field.type);
 }
 
@@ -87,7 +89,7 @@ export class KeyDispatcher {
   constructor(selections: readonly CallSelection[]) {
     this.#keys = selections[0]!.keys;
     const forms = this.#keys.map((_, i) => selections.map(({ keys }) => formsOf(keys[i]!)));
-    const sizes = forms.map((own) => new Set(own.flat()).size);
+    const sizes = forms.length === 1 ? [0] : forms.map((own) => new Set(own.flat()).size);
     this.#first = sizes.indexOf(Math.max(...sizes));
     for (const [call, own] of forms[this.#first]!.entries())
       for (const form of own) {
@@ -103,7 +105,11 @@ export class KeyDispatcher {
 
   /** The numbers of the selections that select a record, which has at least the fields of the keys. */
   selecting(record: unknown): readonly number[] {
-    const found = this.#formsIn(record, this.#first).flatMap((form) => this.#byForm.get(form) ?? []); // prettier-ignore
+    const own = this.#formsIn(record, this.#first);
+    const found =
+      own.length === 1
+        ? (this.#byForm.get(own[0]!) ?? [])
+        : own.flatMap((form) => this.#byForm.get(form) ?? []);
     if (found.length === 0) return found;
     const distinct = found.length > 1 ? [...new Set(found)] : found;
     return this.#others.reduce<readonly number[]>((calls, { key, forms }) => {

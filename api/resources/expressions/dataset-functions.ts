@@ -6,6 +6,7 @@ import type {
   HostReply,
   HostRequest,
 } from '../../../scheduler/expressions/protocol.js';
+import { packAnswers, unpackTexts } from '../../../scheduler/expressions/packed.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
@@ -42,7 +43,9 @@ async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<Hos
 /** Answers what a thread asks: a call, or the calls of a batch as far as few queries answer them. */
 export function answerHostRequest(scope: FunctionScope, request: HostRequest): Promise<HostReply> {
   if (!('batch' in request)) return answerHostCall(scope, request);
-  return forUsers(scope, 'a batch of calls', () => answerHostBatch(scope, request.batch));
+  return forUsers(scope, 'a batch of calls', async () =>
+    packAnswers(await answerHostBatch(scope, unpackTexts(request.batch))),
+  );
 }
 
 /** Runs work for an expression. An error that is a bug of ours is logged, and users get another one. */

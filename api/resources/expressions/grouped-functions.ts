@@ -53,24 +53,24 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
   dataset_field_values: {
     selects: [3, 4],
     request(opened, [, name, , entities, filters, query]) {
-      const body = { entities, filters, query, fields: [opened.field(name).name] };
-      return opened.parsed(body, { limit: 0, scores: [] });
+      opened.field(name);
+      return opened.parsed({ entities, filters, query }, { limit: 0, scores: [], fields: [] });
     },
     async answers({ opened, args, request }, selections) {
       const field = opened.field(args[1]);
       const wanted = numberOf('limit', args[2], 10);
       if (wanted === 0) return null;
-      const found = await recordsByCall(opened, request, selections);
+      const found = await keyedRecords(opened, request, selections, [field.path]);
       if (!Array.isArray(found)) return found;
+      const values = selections.map((): unknown[] => []);
+      for (const { record, calls } of found) {
+        const own = valuesAt(record, field.path);
+        for (const call of calls)
+          if (values[call]!.length < wanted) values[call]!.push(...own.slice(0, wanted - values[call]!.length)); // prettier-ignore
+      }
       const floats = isFloat(field) ? [[]] : [];
-      return found.map((texts) => {
-        const values: unknown[] = [];
-        for (const text of texts) {
-          if (values.length >= wanted) break;
-          values.push(...valuesAt(parseJson(text), field.path));
-        }
-        return answerOf(stringifyJson(values.slice(0, wanted)), floats);
-      });
+      const empty = answerOf('[]', floats);
+      return values.map((own) => (own.length === 0 ? empty : answerOf(stringifyJson(own), floats)));
     },
   },
 
@@ -101,8 +101,17 @@ async function recordsByCall(
   const found = await keyedRecords(opened, request, selections);
   if (!Array.isArray(found)) return found;
   const records = selections.map((): string[] => []);
-  for (const { text, calls } of found) for (const call of calls) records[call]!.push(text);
+  for (const { text, calls } of found) for (const call of calls) records[call]!.push(text!);
   return records;
+}
+
+/** A record that calls select. */
+interface KeyedRecord {
+  /** Its fields that tell which calls select it, and those that were asked for beside them. */
+  readonly record: unknown;
+  /** Its text with the fields of the request; undefined if that has none. */
+  readonly text: string | undefined;
+  readonly calls: readonly number[];
 }
 
 /** The records that some selections find together, each with the numbers of those that select it. */
@@ -110,16 +119,21 @@ async function keyedRecords(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
-): Promise<GroupFindings<{ readonly text: string; readonly calls: readonly number[] }>> {
+  more: readonly (readonly string[])[] = [],
+): Promise<GroupFindings<KeyedRecord>> {
   const joined = joinedRequest(request, selections);
-  const found = await opened.keyedTexts(joined, keyPaths(selections[0]!), mostLength);
+  const found = await opened.keyedTexts(joined, [...keyPaths(selections[0]!), ...more], mostLength);
   if (found === 'tooMany') return tooMany(selections);
   if (found === 'tooLarge') return found;
   const dispatcher = new KeyDispatcher(selections);
   const { texts, keys } = found;
   // One text of all is parsed much faster than each alone.
   const records = parseJson(`[${keys.join(',')}]`) as readonly unknown[];
-  return texts.map((text, i) => ({ text, calls: dispatcher.selecting(records[i]) }));
+  return records.map((record, i) => ({
+    record,
+    text: texts[i],
+    calls: dispatcher.selecting(record),
+  }));
 }
 
 function joinedRequest(request: QueryRequest, selections: readonly CallSelection[]): QueryRequest {

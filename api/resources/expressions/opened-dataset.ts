@@ -102,7 +102,7 @@ export class OpenedDataset {
   }
 
   /**
-   * The JSON texts of the records that a query finds, and those with the fields `keys` alone; `tooMany` if it finds more than its limit, and
+   * The JSON texts of the records that a query finds, none if it asks for no fields, and those with the fields `keys` alone; `tooMany` if it finds more than its limit, and
    * `tooLarge` if the texts have more characters than `maxLength`.
    */
   async keyedTexts(
@@ -130,7 +130,7 @@ export class OpenedDataset {
       if (found.total > request.limit) return 'tooMany';
       const keyTexts = await collected(found.texts({ fields: keys, excludeFields: [] }));
       const isKeyed = request.fields?.length === 0;
-      const texts = keyTexts && (isKeyed ? keyTexts : await collected(found.texts()));
+      const texts = keyTexts && (isKeyed ? [] : await collected(found.texts()));
       return texts === null ? 'tooLarge' : { texts, keys: keyTexts! };
     });
   }

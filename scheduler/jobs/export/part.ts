@@ -1,3 +1,4 @@
+import type { HostCalls } from '../../expressions/protocol.js';
 import { cellColumns } from '../../../engine/query/results/cells.js';
 import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
@@ -6,7 +7,6 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import type { CallEnd } from '../../../engine/core/blocking-calls.js';
 import { recordAnnotation } from '../../expressions/annotations.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import type { ExportAnnotation } from './export-types.js';
@@ -29,7 +29,7 @@ export interface PartJob extends PartRows {
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
   /** The channel through which expressions call the host; there if fields are computed. */
-  readonly calls?: CallEnd;
+  readonly calls?: HostCalls;
 }
 
 /** Encodes the records of a part with the writer of its format; returns the writer's `Part`. */
@@ -80,7 +80,7 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
 function annotatedLines(
   lines: Uint8Array,
   { task, sourceDataset, ...origin }: ExportAnnotation,
-  calls: CallEnd | undefined,
+  calls: HostCalls | undefined,
 ): Uint8Array {
   const annotate = recordAnnotation(task, sourceDataset);
   const host = expressionHost(origin, calls);

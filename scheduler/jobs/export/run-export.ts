@@ -5,7 +5,6 @@ import { createFile } from '../../../engine/core/file-writer.js';
 import { needsEngine } from '../../../engine/query/plan/find.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import type { HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { FinishedParts } from './finished-parts.js';
@@ -150,7 +149,7 @@ async function* encodedParts(
       const encode = (): Promise<unknown> =>
         pool.run('part', () => job, signal, {
           isUrgent: true,
-          ...(job.annotation && { answer: (request) => context.askHost(request as HostRequest) }),
+          ...(job.annotation && { calls: context.hostCalls }),
         });
       const part = finished.restoredOr(job, encode);
       // The promise is awaited later; until then a rejection must not count as unhandled.

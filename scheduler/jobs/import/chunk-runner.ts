@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { flushSegment } from '../../../engine/store/segment.js';
-import type { HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
@@ -115,9 +114,7 @@ export class ChunkRunner {
       signal,
       {
         isUrgent,
-        ...(settings.expressions && {
-          answer: (request) => context.askHost(request as HostRequest),
-        }),
+        ...(settings.expressions && { calls: context.hostCalls }),
       },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile.

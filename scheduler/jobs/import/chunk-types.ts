@@ -1,17 +1,17 @@
-import type { CallEnd } from '../../../engine/core/blocking-calls.js';
+import type { HostCalls } from '../../expressions/protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 import type { FieldSample, SampleSize } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
-import type { SourceExpressions } from './expressions/compute-fields.js';
+import type { SourceExpressions } from './expressions/field-expressions.js';
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 
 /** The input of `runChunk`, for a pool thread: plain data. */
 export interface ChunkJob {
   /** The channel through which expressions call the host; there if the chunk has expressions. */
-  readonly calls?: CallEnd;
+  readonly calls?: HostCalls;
   readonly ref: ChunkRef;
   /** Number of the chunk within the import. */
   readonly index: number;

@@ -12,6 +12,7 @@ import { readerNamed } from '../../../readers/index.js';
 import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
+import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
 import { makesRecords } from './expressions/field-expressions.js';
@@ -34,6 +35,7 @@ export async function runChunk(
   job: ChunkJob,
   transforms: readonly BatchTransform[] = batchTransforms,
 ): Promise<ChunkResult> {
+  forgetOtherCalls(job.calls?.scope);
   const bytes = await loadChunk(job.ref);
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
@@ -88,8 +90,9 @@ function computedFields(
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
   const host = expressionHost(expressions, job.calls);
+  const memo = callMemory(job.calls?.scope).results;
   const compute = makesRecords(expressions) ? reshapeRecords : computeFields;
-  return compute({ batch, expressions, columns, inputs, host, isLenient, lineOf });
+  return compute({ batch, expressions, columns, inputs, host, memo, isLenient, lineOf });
 }
 
 /** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */

@@ -7,7 +7,6 @@ import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
-import type { HostRequest } from '../../expressions/protocol.js';
 import { errorsField } from '../import/expressions/compute-fields.js';
 import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
@@ -183,9 +182,7 @@ export class ChunkWriter {
         isDryRun: isDryRun && change === null,
       }),
       signal,
-      expressions === null
-        ? {}
-        : { answer: (request) => this.#context.askHost(request as HostRequest) },
+      expressions === null ? {} : { calls: this.#context.hostCalls },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));

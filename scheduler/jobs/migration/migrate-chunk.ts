@@ -1,5 +1,5 @@
+import type { HostCalls } from '../../expressions/protocol.js';
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
-import type { CallEnd } from '../../../engine/core/blocking-calls.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import {
@@ -16,14 +16,14 @@ import { reservedColumns } from '../../../engine/store/arrow.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
+import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import {
   computeFields,
   errorsField,
   type ComputedBatch,
-  type SourceExpressions,
 } from '../import/expressions/compute-fields.js';
-import { makesRecords } from '../import/expressions/field-expressions.js';
+import { makesRecords, type SourceExpressions } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { reshapeRecords } from '../import/expressions/reshape-records.js';
 import { castColumn } from './cast-column.js';
@@ -39,7 +39,7 @@ export interface MigrationChunk {
   /** Null if no field is computed. */
   readonly expressions: MigrationExpressions | null;
   /** The channel through which expressions call the host; there if fields are computed. */
-  readonly calls?: CallEnd;
+  readonly calls?: HostCalls;
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
@@ -82,6 +82,7 @@ export interface MigratedChunk {
 
 /** Reads the rows of a chunk column by column, casts what has another type in the target, and writes a segment that is not flushed yet. */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
+  forgetOtherCalls(job.calls?.scope);
   const report = new FindingCollector(job.validation, job.isFinal);
   const { rows, validation } = job;
   const first = await convert(job, rows, report);
@@ -194,6 +195,7 @@ async function computedFields(
     inputs,
     dropped,
     host: expressionHost(fields, calls),
+    memo: callMemory(calls?.scope).results,
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });

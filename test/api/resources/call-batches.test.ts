@@ -3,10 +3,16 @@ import { AppContext } from '../../../api/http/app-context.js';
 import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
 import { principalOf } from '../../../engine/catalog/access.js';
-import type {
-  BatchAnswers,
-  HostAnswer,
-  HostCall,
+import {
+  packTexts,
+  unpackAnswers,
+  type PackedAnswers,
+} from '../../../scheduler/expressions/packed.js';
+import {
+  callText,
+  type BatchAnswers,
+  type HostAnswer,
+  type HostCall,
 } from '../../../scheduler/expressions/protocol.js';
 import { startLab } from '../lab.js';
 import { idOf, waitFor, type Client } from '../server.js';
@@ -83,7 +89,15 @@ async function alone(call: HostCall): Promise<HostAnswer | string> {
 }
 
 async function together(batch: readonly HostCall[]): Promise<BatchAnswers> {
-  return (await answerHostRequest(scope, { batch })) as BatchAnswers;
+  return answersFor(scope, batch);
+}
+
+async function answersFor(
+  caller: FunctionScope,
+  batch: readonly HostCall[],
+): Promise<BatchAnswers> {
+  const reply = await answerHostRequest(caller, { batch: packTexts(batch.map(callText)) });
+  return unpackAnswers(reply as PackedAnswers);
 }
 
 /** Makes a call; the arguments in the order of the declarations. */
@@ -197,6 +211,6 @@ test('a batch has the rights of its caller', async () => {
   }));
   expect(await together(calls)).toEqual([null, null, null]);
   const caller = (await principalOf(scope.context.catalog, bob.user.id))!;
-  const own = await answerHostRequest({ ...scope, caller }, { batch: calls });
+  const own = await answersFor({ ...scope, caller }, calls);
   expect(own).toEqual(calls.map(() => ({ json: '1', floats: [] })));
 });

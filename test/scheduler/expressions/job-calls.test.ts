@@ -1,11 +1,25 @@
 import { expect, test } from '@jest/globals';
 import { AppError, toErrorValue } from '../../../engine/core/errors.js';
 import { JobCalls, type JobCall } from '../../../scheduler/expressions/job-calls.js';
-import type { HostAnswer, HostCall, HostReply } from '../../../scheduler/expressions/protocol.js';
+import {
+  packAnswers,
+  packTexts,
+  unpackAnswers,
+  type PackedAnswers,
+} from '../../../scheduler/expressions/packed.js';
+import {
+  callText,
+  type HostAnswer,
+  type HostCall,
+  type HostReply,
+} from '../../../scheduler/expressions/protocol.js';
 
 /* The calls of a job in the worker process: each is made once (contract 19). */
 
 const call = (args: string): HostCall => ({ name: 'dataset_count', args });
+const batch = (...args: readonly string[]) => ({
+  batch: packTexts(args.map((one) => callText(call(one)))),
+});
 const answer = (json: string): HostAnswer => ({ json, floats: [] });
 
 function jobCalls() {
@@ -18,17 +32,19 @@ function jobCalls() {
       call: sent[at]!.call,
       outcome: { ok: false, error: toErrorValue(new AppError('invalid', 'no')) },
     });
-  return { sent, calls, reply, fail };
+  const askBatch = async (...args: readonly string[]) =>
+    unpackAnswers((await calls.ask(batch(...args))) as PackedAnswers);
+  return { sent, calls, askBatch, reply, fail };
 }
 
 test('a batch asks for what no call has asked for, and other threads wait for its answers', async () => {
-  const { sent, calls, reply } = jobCalls();
+  const { sent, calls, askBatch, reply } = jobCalls();
   const single = calls.ask(call('a'));
-  const first = calls.ask({ batch: [call('a'), call('b'), call('c')] });
-  const second = calls.ask({ batch: [call('c'), call('b')] });
+  const first = askBatch('a', 'b', 'c');
+  const second = askBatch('c', 'b');
   await Promise.resolve();
-  expect(sent.map(({ request }) => request)).toEqual([call('a'), { batch: [call('b'), call('c')] }]); // prettier-ignore
-  reply(1, [answer('2'), answer('3')]);
+  expect(sent.map(({ request }) => request)).toEqual([call('a'), batch('b', 'c')]); // prettier-ignore
+  reply(1, packAnswers([answer('2'), answer('3')]));
   reply(0, answer('1'));
   expect(await single).toEqual(answer('1'));
   expect(await first).toEqual([answer('1'), answer('2'), answer('3')]);
@@ -40,12 +56,12 @@ test('a batch asks for what no call has asked for, and other threads wait for it
 test.each(['fails', 'leaves calls alone'])(
   'calls of a batch that %s are made alone, once',
   async (how) => {
-    const { sent, calls, reply, fail } = jobCalls();
-    const batch = calls.ask({ batch: [call('a'), call('b')] });
+    const { sent, calls, askBatch, reply, fail } = jobCalls();
+    const asked = askBatch('a', 'b');
     const waiting = [calls.ask(call('a')), calls.ask(call('a'))];
     if (how === 'fails') fail(0);
-    else reply(0, [null, null]);
-    expect(await batch).toEqual([null, null]);
+    else reply(0, packAnswers([null, null]));
+    expect(await asked).toEqual([null, null]);
     // The calls that waited for the batch are sent now.
     for (let i = 0; i < 20 && sent.length < 2; i++) await Promise.resolve();
     expect(sent.slice(1).map(({ request }) => request)).toEqual([call('a')]);
@@ -55,12 +71,12 @@ test.each(['fails', 'leaves calls alone'])(
 );
 
 test('the error of a call is that of the same call later, and no answer of a batch', async () => {
-  const { sent, calls, fail } = jobCalls();
+  const { sent, calls, askBatch, fail } = jobCalls();
   const single = calls.ask(call('a'));
   await Promise.resolve();
   fail(0);
   await expect(single).rejects.toThrow('no');
   await expect(calls.ask(call('a'))).rejects.toThrow('no');
-  expect(await calls.ask({ batch: [call('a')] })).toEqual([null]);
+  expect(await askBatch('a')).toEqual([null]);
   expect(sent).toHaveLength(1);
 });

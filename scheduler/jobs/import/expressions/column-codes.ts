@@ -10,22 +10,60 @@ const maxCodes = 1 << 15;
  * and -1 for lists with None. Null for other columns, and for those with too many different values.
  */
 export function columnCodes(column: Column, data: Data): Int32Array | null {
-  if (column.type !== 'string' && column.type !== 'text') return null;
-  const texts = column.isList ? data.children[0]! : data;
-  const { values, valueOffsets } = texts;
-  if (values === undefined || valueOffsets === undefined) return null;
-  const table = new ValueTable(values as Uint8Array, valueOffsets as Int32Array);
+  return texts.has(column.type) ? codesOf(column, data, true) : null;
+}
+
+/** The same for numbers and dates, too, however many different values there are. */
+export function allCodes(column: Column, data: Data): Int32Array | null {
+  return texts.has(column.type) || numbers.has(column.type) ? codesOf(column, data, false) : null;
+}
+
+const texts: ReadonlySet<string> = new Set(['string', 'text']);
+const numbers: ReadonlySet<string> = new Set(['integer', 'long', 'float', 'double', 'date']);
+
+/** Numbers that stand for the values of several columns together: -1 where one of these has -1. */
+export function jointCodes(columns: readonly Int32Array[]): Int32Array {
+  return columns.reduce((joint, column) => {
+    const size = column.reduce((most, code) => Math.max(most, code), 0) + 1;
+    const known = new Map<number, number>();
+    return joint.map((code, i) => {
+      const other = column[i]!;
+      if (code < 0 || other < 0) return -1;
+      const pair = code * size + other;
+      const found = known.get(pair) ?? known.size;
+      if (found === known.size) known.set(pair, found);
+      return found;
+    });
+  });
+}
+
+function codesOf(column: Column, data: Data, givesUp: boolean): Int32Array | null {
+  const inner = column.isList ? data.children[0]! : data;
+  const table = tableOf(inner);
+  if (table === null) return null;
   const lists = column.isList ? (data.valueOffsets as Int32Array) : null;
-  const [isThere, isText] = [validity(data), validity(texts)];
+  const [isThere, isText] = [validity(data), validity(inner)];
   const codes = new Int32Array(data.length);
   for (let i = 0; i < codes.length; i++) {
     if (isThere !== null && !isThere(i)) continue;
     const from = lists === null ? i : lists[i]!;
     const to = lists === null ? i + 1 : lists[i + 1]!;
     codes[i] = lists !== null && hasNull(isText, from, to) ? -1 : table.code(from, to);
-    if (table.size > maxCodes || (i === trialRows && table.size > trialRows / 2)) return null;
+    if (givesUp && (table.size > maxCodes || (i === trialRows && table.size > trialRows / 2)))
+      return null;
   }
   return codes;
+}
+
+function tableOf({ values, valueOffsets, length }: Data): ValueTable | null {
+  if (values === undefined) return null;
+  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: width } = values as Int32Array;
+  const bytes = new DataView(buffer, byteOffset, byteLength);
+  if (valueOffsets !== undefined) return new ValueTable(bytes, valueOffsets as Int32Array);
+  return new ValueTable(
+    bytes,
+    Int32Array.from({ length: length + 1 }, (_, i) => i * width),
+  );
 }
 
 /** Whether a row has a value, for many rows of a column: the properties of `Data` are computed anew each time. */
@@ -51,8 +89,8 @@ class ValueTable {
   /** The code of the last run: neighbouring records often have the same value. */
   #last = 0;
 
-  constructor(values: Uint8Array, offsets: Int32Array) {
-    this.#bytes = new DataView(values.buffer, values.byteOffset, values.byteLength);
+  constructor(bytes: DataView, offsets: Int32Array) {
+    this.#bytes = bytes;
     this.#offsets = offsets;
   }
 

@@ -9,7 +9,7 @@ import {
   PyList,
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
-import { columnCodes, validity } from './column-codes.js';
+import { allCodes, columnCodes, validity } from './column-codes.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */
@@ -19,8 +19,8 @@ type ValueAt = (i: number) => PyValue;
 export interface FieldReader {
   /** The value of record number `i`; undefined if the record has none there. */
   read(i: number): PyValue | undefined;
-  /** As `columnCodes`; -1 also where an object lacks the value. */
-  codes(): Int32Array | null;
+  /** As `columnCodes`, or as `allCodes`; -1 also where an object lacks the value. */
+  codes(ofAll: boolean): Int32Array | null;
 }
 
 /**
@@ -35,7 +35,10 @@ export function memberReader(
 ): FieldReader | null | undefined {
   const [name, ...rest] = path;
   if (name === undefined)
-    return { read: valueReader(column, data, whole), codes: () => columnCodes(column, data) };
+    return {
+      read: valueReader(column, data, whole),
+      codes: (ofAll) => (ofAll ? allCodes : columnCodes)(column, data),
+    };
   if (column.isList || column.type === 'json') return null;
   const hasObject = validity(data);
   const { children = [] } = column;
@@ -52,7 +55,7 @@ export function memberReader(
   if (hasObject === null || !reader) return reader;
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
-    codes: () => reader.codes()?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
+    codes: (ofAll) => reader.codes(ofAll)?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
   };
 }
 

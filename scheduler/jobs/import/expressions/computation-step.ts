@@ -1,10 +1,11 @@
 import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
 import type { PyValue } from '../../../../engine/expression/values/values.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
-import { compiledExpressions, type FieldExpressions } from './field-expressions.js';
+import { jointCodes } from './column-codes.js';
+import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import { ResultMemo } from './result-memo.js';
-import { ValueMemo } from './value-memo.js';
+import { RowResults } from './row-results.js';
 
 /** A field to compute, with the places of what it reads in the values of a record. */
 export interface ComputationStep {
@@ -14,26 +15,25 @@ export interface ComputationStep {
   /** What the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
   readonly memo: ResultMemo | null;
-  /** For expressions that call functions of datasets. */
-  readonly valueMemo: ValueMemo | null;
+  /** Its results are kept for the job, under this name: it calls functions of datasets. Null for other expressions. */
+  readonly memoName: string | null;
   /** Another expression may read the result and change it, if it is a list or an object. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
-  /** Nothing that it reads is a result of an expression. */
-  readonly readsInput: boolean;
-  /** The results that were known when the records were evaluated ahead, by their numbers among these. */
-  readonly ahead: ({ readonly result: PyValue } | undefined)[];
+  /** The results of the chunk that are known, beside those of the job; null if the step reads results of expressions. */
+  readonly results: RowResults | null;
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
 }
 
 /** The fields to compute in the order in which they run. Their columns are made in the order of the request. */
 export function computationSteps(
-  expressions: FieldExpressions,
+  expressions: SourceExpressions,
   slots: RecordSlots,
   columnOf: (name: string) => ValueColumn | null,
 ): readonly ComputationStep[] {
   const compiled = compiledExpressions(expressions);
+  const source = [expressions.sourceFilename, expressions.sourceDataset ?? null];
   for (const { name, is_transient: isTransient } of expressions.fields)
     if (isTransient !== true) columnOf(String(name));
   const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
@@ -48,17 +48,17 @@ export function computationSteps(
     const { name, isTransient } = one.field;
     const read = reads[i]!;
     const members = read === 'all' ? null : read.map((path) => slots.member(path));
+    const isKept = keepsResults(one, members);
     return {
       compiled: one,
       name,
       slot: slots.field(name),
       reads: members,
       memo: resultMemo(slots, one, members, computed),
-      valueMemo: valueMemo(one, members),
+      memoName: isKept ? JSON.stringify([one.field.name, ...source]) : null,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],
-      readsInput: members?.every(({ slot }) => !computed.has(slot)) ?? false,
-      ahead: [],
+      results: isKept ? rowResults(slots, members!, computed) : null,
       column: isTransient ? null : columnOf(name),
     };
   });
@@ -82,14 +82,23 @@ function resultMemo(
   return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
 }
 
-/** The memo of an expression that calls functions of datasets, reads up to three fields alone, and changes nothing. */
-function valueMemo(
-  { expression }: CompiledField,
-  reads: readonly SlotMember[] | null,
-): ValueMemo | null {
-  if (expression === undefined || reads === null || expression.usesName('value')) return null;
+/** Whether an expression calls functions of datasets, reads up to three fields alone, and changes nothing. */
+function keepsResults({ expression }: CompiledField, reads: readonly SlotMember[] | null): boolean {
+  if (expression === undefined || reads === null || expression.usesName('value')) return false;
   const mayKeep = expression.datasetCalls > 0 && expression.changesNothing;
-  return mayKeep && reads.length > 0 && reads.length <= 3 ? new ValueMemo() : null;
+  return mayKeep && reads.length > 0 && reads.length <= 3;
+}
+
+/** The results of a step with a `memoName` in the records of the chunk. */
+function rowResults(
+  slots: RecordSlots,
+  reads: readonly SlotMember[],
+  computed: ReadonlySet<number>,
+): RowResults | null {
+  if (reads.some(({ slot }) => computed.has(slot))) return null;
+  const isWhole = reads.every(({ rest }) => rest.length === 0);
+  const codes = isWhole ? reads.map(({ slot }) => slots.codes(slot, true)) : [null];
+  return new RowResults(codes.includes(null) ? null : jointCodes(codes as Int32Array[]));
 }
 
 /** The steps that call functions of datasets, and those whose results they read. */

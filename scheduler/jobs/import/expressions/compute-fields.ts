@@ -22,21 +22,14 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
+import { ValueMemo } from '../../../expressions/value-memo.js';
 import { ValueAppender } from './append-value.js';
 import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
-import { expressionData, type FieldExpressions } from './field-expressions.js';
+import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
-
-/** What the expressions of an import need for the chunks of one source: plain data. */
-export interface SourceExpressions extends FieldExpressions {
-  /** Null for records of the request. */
-  readonly sourceFilename: string | null;
-  /** The id of the dataset that a migration reads; absent in imports. */
-  readonly sourceDataset?: string;
-}
 
 /** A chunk whose fields are to be computed. */
 export interface ComputationInput {
@@ -48,6 +41,8 @@ export interface ComputationInput {
   readonly inputs: Columns;
   /** The functions of the host that the expressions may call. */
   readonly host: ExpressionHost;
+  /** What the thread keeps of the job's results; by default, results are kept for the chunk alone. */
+  readonly memo?: ValueMemo;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
   /** Paths that are there for expressions alone: the records that they make do not keep them. */
@@ -87,10 +82,13 @@ class Computation {
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
+  readonly #memo: ValueMemo;
   readonly #errors = new Map<number, Map<string, string>>();
   /** When the time of the chunk is over. */
   #end = 0;
   #isLate = false;
+  /** The time was looked at in the current record. */
+  #hasClock = false;
   #host: ExpressionHost;
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
@@ -98,6 +96,7 @@ class Computation {
   constructor(input: ComputationInput) {
     this.#input = input;
     this.#host = input.host;
+    this.#memo = input.memo ?? new ValueMemo();
     const { expressions, inputs, isLenient } = input;
     const whole = new Map(inputs.map((column) => [column.name, column]));
     const declared = new Set([...expressions.declared, ...whole.keys()]);
@@ -159,7 +158,7 @@ class Computation {
   /** Goes to a record; returns it if an expression reads more of it than fields. */
   #go(row: number, readsAll: boolean): PyDict | undefined {
     this.#slots.go(row);
-    this.#isLate ||= performance.now() > this.#end;
+    this.#hasClock = false;
     return readsAll ? this.#slots.record() : undefined;
   }
 
@@ -177,18 +176,28 @@ class Computation {
     readsAll: boolean,
   ): void {
     const { host } = this.#input;
-    for (const { ahead } of steps) ahead.length = 0;
+    for (const { results } of steps) results?.startBlock(from);
     callAhead(host, passes, (ahead) => {
       this.#host = ahead.host;
+      for (const { results } of steps) results?.startPass();
       for (let row = from; row < to && !this.#isLate; row++) {
         const record = this.#go(row, readsAll);
         const missed = ahead.missed;
+        let isWhole = true;
         for (const step of steps) {
+          const { results } = step;
+          if (results?.wasTried(row)) {
+            isWhole = false;
+            this.#set(step, record, results.triedResult(row) ?? null);
+            continue;
+          }
           const known = this.#known(step, row);
           const result = known === undefined ? this.#resultAhead(step, record) : known.result;
           this.#set(step, record, result ?? null);
-          if (known !== undefined) step.ahead[row - from] = known;
-          else if (result !== undefined && ahead.missed === missed) this.#keep(step, result);
+          if (known !== undefined) continue;
+          if (result !== undefined && isWhole && ahead.missed === missed)
+            this.#keep(step, result, row);
+          else results?.addTried(row, result);
         }
       }
     });
@@ -223,7 +232,7 @@ class Computation {
   #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
     try {
       const result = this.#cast(step, this.#value(step, record));
-      this.#keep(step, result);
+      this.#keep(step, result, row);
       return result;
     } catch (error) {
       const known = asExpressionError(error);
@@ -235,22 +244,27 @@ class Computation {
 
   /** The result of a step if it is known by the values that the step reads. */
   #known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
-    const { memo, valueMemo } = step;
-    if (valueMemo !== null)
-      return (
-        (step.readsInput ? step.ahead[row % recordsAhead] : undefined) ??
-        valueMemo.find(this.#read(step, step.reads!))
-      );
+    const { memo, memoName, results } = step;
+    if (memoName !== null) {
+      const own = results?.find(row);
+      if (own !== undefined) return own;
+      const found = this.#memo.find(memoName, this.#read(step, step.reads!));
+      if (found !== undefined) results?.keep(row, found);
+      return found;
+    }
     const result = memo?.find(row);
     return result === undefined ? undefined : { result };
   }
 
   /** Keeps the result of a step for the same values. */
-  #keep(step: ComputationStep, result: PyValue): void {
-    const { memo, valueMemo, mayChange, compiled } = step;
+  #keep(step: ComputationStep, result: PyValue, row: number): void {
+    const { memo, memoName, results, mayChange, compiled } = step;
     if (mayChange && typeof result === 'object' && result !== null) return;
     memo?.keep(result);
-    valueMemo?.keep(step.arguments, result, compiled.expression!.runtime.budget.memory);
+    if (memoName === null) return;
+    const { memory } = compiled.expression!.runtime.budget;
+    const known = this.#memo.keep(memoName, step.arguments, result, memory);
+    if (known !== undefined) results?.keep(row, known);
   }
 
   /** The values that a step reads. */
@@ -269,7 +283,7 @@ class Computation {
   #value(step: ComputationStep, record: PyDict | undefined): PyValue {
     const { compiled, slot, reads } = step;
     const { expression, constant } = compiled;
-    if (this.#isLate)
+    if (this.#isOver())
       throw limitExceeded('too much time for the records of one part of the source');
     if (expression === undefined) {
       castRuntime.budget.start(0);
@@ -284,6 +298,13 @@ class Computation {
       this.#variables,
       this.#host,
     );
+  }
+
+  /** Whether the time of the chunk was over when the first expression of the record was evaluated. */
+  #isOver(): boolean {
+    if (!this.#hasClock) this.#isLate ||= performance.now() > this.#end;
+    this.#hasClock = true;
+    return this.#isLate;
   }
 
   #note(row: number, name: string, message: string): void {

@@ -29,6 +29,14 @@ export interface FieldExpressions extends EvaluationOrigin {
   readonly targetDataset: string | null;
 }
 
+/** What the expressions of an import need for the chunks of one source: plain data. */
+export interface SourceExpressions extends FieldExpressions {
+  /** Null for records of the request. */
+  readonly sourceFilename: string | null;
+  /** The id of the dataset that a migration reads; absent in imports. */
+  readonly sourceDataset?: string;
+}
+
 /** Whether expressions make other records of each record, so that every field is a result of them. */
 export function makesRecords({
   preExpression,

@@ -90,9 +90,12 @@ export class RecordSlots {
     this.#rows[slot] = this.#row;
   }
 
-  /** Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, but null for no column. */
-  codes(slot: number): Int32Array | null {
-    return this.#sources[slot]?.codes() ?? null;
+  /**
+   * Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes` or `allCodes`, but null for no
+   * column.
+   */
+  codes(slot: number, ofAll = false): Int32Array | null {
+    return this.#sources[slot]?.codes(ofAll) ?? null;
   }
 
   /** The whole record, of the slots of whole fields. */

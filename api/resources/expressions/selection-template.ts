@@ -1,0 +1,76 @@
+import { coordinate } from '../../../engine/query/request/actions.js';
+import type { Predicate } from '../../../engine/query/predicate/predicate.js';
+import { isPair } from '../../../engine/query/request/filter.js';
+import { callSelection, conjuncts, isKey, type CallSelection, type KeyEquality } from './call-keys.js'; // prettier-ignore
+
+/** A filter that is a pair of a field with an action and a plain value. */
+interface TemplateFilter {
+  readonly name: string;
+  readonly value: unknown;
+  /** The condition that the filter is, if it is an equality of a string, which other texts may take the place of. */
+  readonly equality: KeyEquality | null;
+}
+
+/**
+ * What filters select that differ from parsed ones in the texts of equalities alone. They need not be parsed: an equality of a string field
+ * with a text is the same condition whatever the text, and never an error.
+ */
+export class SelectionTemplate {
+  readonly #filters: readonly TemplateFilter[];
+  readonly #selection: CallSelection;
+  /** The filter of each key. */
+  readonly #ofKeys: readonly number[];
+
+  private constructor(filters: readonly TemplateFilter[], predicate: Predicate) {
+    this.#filters = filters;
+    this.#selection = callSelection(predicate);
+    const items = conjuncts(predicate);
+    this.#ofKeys = this.#selection.keys.map((key) =>
+      items.findIndex((item) => item === key[0] || (item.kind === 'or' && item.items === key)),
+    );
+  }
+
+  /** The template of a call whose selection is a list of pairs alone, with the predicate that it is parsed to; null for others. */
+  static of(entities: unknown, filters: unknown, predicate: Predicate): SelectionTemplate | null {
+    if (isGiven(entities) || !Array.isArray(filters) || isPair(filters)) return null;
+    const items = conjuncts(predicate);
+    // As many conditions as filters: each filter, which is one condition at least, is one of them.
+    if (items.length !== filters.length) return null;
+    const found: TemplateFilter[] = [];
+    for (const [i, pair] of filters.entries()) {
+      if (!isPair(pair) || (typeof pair[1] === 'object' && pair[1] !== null)) return null;
+      const item = items[i]!;
+      const isText = isKey(item) && item.field.type === 'string' && typeof pair[1] === 'string';
+      found.push({ name: pair[0], value: pair[1], equality: isText ? item : null });
+    }
+    return new SelectionTemplate(found, predicate);
+  }
+
+  /** What a call selects; undefined if it has to be parsed. */
+  selection(entities: unknown, filters: unknown): CallSelection | undefined {
+    if (isGiven(entities) || !Array.isArray(filters) || filters.length !== this.#filters.length)
+      return undefined;
+    for (let i = 0; i < filters.length; i++) {
+      const pair: unknown = filters[i];
+      const { name, value, equality } = this.#filters[i]!;
+      if (!isPair(pair) || pair[0] !== name) return undefined;
+      if (equality === null ? pair[1] !== value : typeof pair[1] !== 'string') return undefined;
+    }
+    const { shape, keys, others } = this.#selection;
+    return {
+      shape,
+      others,
+      keys: keys.map((key, k) => {
+        const at = this.#ofKeys[k]!;
+        const { equality } = this.#filters[at]!;
+        if (equality === null) return key;
+        const [, value] = filters[at] as [string, string];
+        return [{ ...equality, values: [coordinate(equality.field, value) as string] }];
+      }),
+    };
+  }
+}
+
+function isGiven(argument: unknown): boolean {
+  return argument !== null && argument !== undefined;
+}

@@ -1,0 +1,95 @@
+import type { PyValue } from '../../engine/expression/values/values.js';
+
+/** The most results that are kept, and what they may take, estimated in bytes: half of them each, the latest and those before. */
+const maxResults = 1 << 18;
+const maxBytes = 32_000_000;
+/** What a result takes besides its value. */
+const bytesPerResult = 100;
+
+/** A result that is kept, and what it takes, estimated in bytes. */
+export interface KnownResult {
+  readonly result: PyValue;
+  readonly bytes: number;
+}
+
+/** Results by the values of one input; those by several inputs are in maps inside each other. */
+type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
+
+/** What an expression read. */
+type ReadValues = readonly (PyValue | undefined)[];
+
+/**
+ * The results of the expressions of a job that call functions of datasets, by the values that they read: the same call has the same answer
+ * throughout a job, so neither the call nor its arguments have to be made again. When there are too many, those that were not asked for
+ * lately are forgotten.
+ */
+export class ValueMemo {
+  #latest = new Map<string, MemoLevel>();
+  #earlier = new Map<string, MemoLevel>();
+  /** How many the latest ones are, and what they take. */
+  #results = 0;
+  #bytes = 0;
+
+  /** The result of an expression for these values; undefined if it must be computed. */
+  find(expression: string, values: ReadValues): KnownResult | undefined {
+    const latest = resultIn(this.#latest.get(expression), values);
+    if (latest !== undefined) return latest;
+    const earlier = resultIn(this.#earlier.get(expression), values);
+    if (earlier !== undefined) this.#add(expression, values, earlier);
+    return earlier;
+  }
+
+  /**
+   * Keeps the result of an expression for these values, unless one of them is no text, number or None; undefined then. `bytes` is what a
+   * result that is no text takes at most.
+   */
+  keep(
+    expression: string,
+    values: ReadValues,
+    result: PyValue,
+    bytes: number,
+  ): KnownResult | undefined {
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i];
+      if (value === undefined || (typeof value === 'object' && value !== null)) return undefined;
+    }
+    const size = typeof result === 'string' ? 2 * result.length : bytes;
+    const known = { result, bytes: size + bytesPerResult };
+    this.#add(expression, values, known);
+    return known;
+  }
+
+  #add(expression: string, values: ReadValues, known: KnownResult): void {
+    if (this.#results >= maxResults / 2 || this.#bytes >= maxBytes / 2) {
+      this.#earlier = this.#latest;
+      this.#latest = new Map();
+      this.#results = this.#bytes = 0;
+    }
+    let level = this.#latest.get(expression);
+    if (level === undefined) this.#latest.set(expression, (level = new Map()));
+    const last = values.length - 1;
+    for (let i = 0; i < last; i++) {
+      const inner: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+      if (inner instanceof Map) level = inner;
+      else {
+        const next: MemoLevel = new Map();
+        level.set(values[i]!, next);
+        level = next;
+      }
+    }
+    level.set(values[last]!, known);
+    this.#results += 1;
+    this.#bytes += known.bytes;
+  }
+}
+
+function resultIn(root: MemoLevel | undefined, values: ReadValues): KnownResult | undefined {
+  let level = root;
+  if (level === undefined) return undefined;
+  for (let i = 0; i < values.length; i++) {
+    const found: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+    if (found === undefined || !(found instanceof Map)) return found;
+    level = found;
+  }
+  return undefined;
+}
