@@ -23,11 +23,15 @@ const fewCalls = 8;
 /** Asks the host and waits for its reply. Throws an `AppError`. */
 type AskHost = (request: HostRequest) => HostReply;
 
-/** An answer that is kept; the value of a short one is made once and copied. */
-interface KnownAnswer {
-  readonly outcome: HostAnswer | AppError;
+/** A call and its answer, which is missing until the call has been made; the value of a short one is made once and copied. */
+interface KnownCall {
+  readonly text: string;
+  outcome?: HostAnswer | AppError;
   value?: PyValue;
 }
+
+/** A call that has been made. */
+type AnsweredCall = KnownCall & { readonly outcome: HostAnswer | AppError };
 
 /**
  * The answers to calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request or an
@@ -37,12 +41,12 @@ export class Answers {
   #ask: AskHost = () => {
     throw new AppError('internal', 'nobody is asked');
   };
-  #latest = new Map<string, KnownAnswer>();
-  #earlier = new Map<string, KnownAnswer>();
+  #latest = new Map<string, KnownCall>();
+  #earlier = new Map<string, KnownCall>();
   /** An estimate of what the latest ones take, in bytes. */
   #bytes = 0;
-  /** Calls that are not answered, by their texts. */
-  readonly #noted = new Set<string>();
+  /** Calls that are not answered. */
+  #noted: KnownCall[] = [];
   #notedLength = 0;
   /** How often an answer was not known. */
   missed = 0;
@@ -50,64 +54,68 @@ export class Answers {
   /** Asks through a channel from now on. */
   through(ask: AskHost): void {
     this.#ask = ask;
-    this.#noted.clear();
-    this.#notedLength = 0;
+    this.#forgetNoted();
   }
 
   /** The answer to a call. Throws an `AppError`. */
   of(name: string, args: string): HostAnswer {
-    return answerOf(this.#known(name, args));
+    return answerOf(this.#known(name + args));
   }
 
   /** The value that a call returns. Throws an `AppError`. */
   valueOf(runtime: Runtime, name: string, args: string): PyValue {
-    return valueOf(runtime, this.#known(name, args));
+    return valueOf(runtime, this.#known(name + args));
   }
 
   /** The same if the answer is known; a call of which it is not is noted. */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue | undefined {
-    const key = name + args;
-    const known = this.#find(key);
-    if (known !== undefined) return valueOf(runtime, known);
+    const text = name + args;
+    const known = this.#find(text);
+    if (known !== undefined && isAnswered(known)) return valueOf(runtime, known);
     this.missed++;
-    if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
-    if (!forBatch.has(name) || this.#noted.has(key)) return undefined;
-    this.#noted.add(key);
-    this.#notedLength += key.length;
+    const isFull = this.#noted.length === maxBatch || this.#notedLength > maxBatchLength;
+    if (known !== undefined || isFull || !forBatch.has(name)) return undefined;
+    const noted = { text };
+    this.#latest.set(text, noted);
+    this.#noted.push(noted);
+    this.#notedLength += text.length;
     return undefined;
   }
 
   /** Has the noted calls answered that others are like; false if there are none. */
   ahead(): boolean {
-    const noted = [...this.#noted];
-    this.#noted.clear();
-    this.#notedLength = 0;
-    if (noted.length <= fewCalls) for (const key of noted) this.#asked(key, callOfText(key));
-    else {
-      const answers = this.#batch(noted);
-      for (let i = 0; i < noted.length; i++) {
-        const outcome = answers[i];
-        if (outcome) this.#keep(noted[i]!, { outcome });
-      }
+    const noted = this.#noted;
+    const isFew = noted.length <= fewCalls;
+    const answers = isFew ? [] : this.#batch(noted.map(({ text }) => text));
+    for (const [i, call] of noted.entries()) {
+      const outcome = isFew ? this.#outcomeOf(call.text) : answers[i];
+      if (!outcome) continue;
+      call.outcome = outcome;
+      this.#count(call as AnsweredCall);
     }
+    this.#forgetNoted();
     return noted.length > 0;
   }
 
-  #known(name: string, args: string): KnownAnswer {
-    const key = name + args;
-    return this.#find(key) ?? this.#asked(key, { name, args });
+  #known(text: string): AnsweredCall {
+    const known = this.#find(text);
+    return known !== undefined && isAnswered(known) ? known : this.#asked(text);
   }
 
-  #find(key: string): KnownAnswer | undefined {
-    const latest = this.#latest.get(key);
+  #find(text: string): KnownCall | undefined {
+    const latest = this.#latest.get(text);
     if (latest !== undefined) return latest;
-    const earlier = this.#earlier.get(key);
-    if (earlier !== undefined) this.#keep(key, earlier);
+    const earlier = this.#earlier.get(text);
+    if (earlier !== undefined && isAnswered(earlier)) this.#keep(earlier);
     return earlier;
   }
 
-  #asked(key: string, call: HostCall): KnownAnswer {
-    return this.#keep(key, { outcome: outcomeOf(() => this.#ask(call) as HostAnswer) });
+  #asked(text: string): AnsweredCall {
+    return this.#keep({ text, outcome: this.#outcomeOf(text) });
+  }
+
+  #outcomeOf(text: string): HostAnswer | AppError {
+    return outcomeOf(() => this.#ask(callOfText(text)) as HostAnswer);
   }
 
   /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
@@ -116,17 +124,36 @@ export class Answers {
     return answers instanceof AppError ? [] : unpackAnswers(answers);
   }
 
-  #keep(key: string, known: KnownAnswer): KnownAnswer {
-    const { outcome } = known;
-    this.#bytes += key.length + (outcome instanceof AppError ? 100 : 2 * outcome.json.length) + 200;
-    if (this.#bytes > maxCachedBytes / 2) {
-      this.#earlier = this.#latest;
-      this.#latest = new Map();
-      this.#bytes = 0;
-    }
-    this.#latest.set(key, known);
+  #keep(known: AnsweredCall): AnsweredCall {
+    this.#latest.set(known.text, known);
+    this.#count(known);
     return known;
   }
+
+  /** Counts one of the latest answers. */
+  #count({ text, outcome }: AnsweredCall): void {
+    this.#bytes +=
+      text.length + (outcome instanceof AppError ? 100 : 2 * outcome.json.length) + 200;
+    if (this.#bytes <= maxCachedBytes / 2) return;
+    this.#earlier = this.#latest;
+    this.#latest = new Map();
+    this.#bytes = 0;
+  }
+
+  /** Forgets which calls were noted; those without an answer are unknown again. */
+  #forgetNoted(): void {
+    for (const call of this.#noted)
+      if (call.outcome === undefined) {
+        this.#latest.delete(call.text);
+        this.#earlier.delete(call.text);
+      }
+    this.#noted = [];
+    this.#notedLength = 0;
+  }
+}
+
+function isAnswered(known: KnownCall): known is AnsweredCall {
+  return known.outcome !== undefined;
 }
 
 /** The result of work, or its error if that is one for users. */
@@ -139,12 +166,12 @@ function outcomeOf<T>(work: () => T): T | AppError {
   }
 }
 
-function answerOf({ outcome }: KnownAnswer): HostAnswer {
+function answerOf({ outcome }: AnsweredCall): HostAnswer {
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
 
-function valueOf(runtime: Runtime, known: KnownAnswer): PyValue {
+function valueOf(runtime: Runtime, known: AnsweredCall): PyValue {
   const { json, floats } = answerOf(known);
   runtime.budget.workspace(bytesPerCharacter * json.length);
   runtime.budget.charge(json.length >>> 6);

@@ -1,10 +1,10 @@
 import { Answers } from './answers.js';
-import { ValueMemo } from './value-memo.js';
+import { JobResults } from '../jobs/import/expressions/job-results.js';
 
 /** What a thread keeps of the calls of a request, or of an attempt at a job. */
 export interface CallMemory {
   readonly answers: Answers;
-  readonly results: ValueMemo;
+  readonly results: JobResults;
 }
 
 /** What this thread keeps for the next part of a job. */
@@ -14,7 +14,7 @@ let latest: { readonly scope: string; readonly memory: CallMemory } | undefined;
 export function callMemory(scope: string | undefined): CallMemory {
   forgetOtherCalls(scope);
   if (latest !== undefined) return latest.memory;
-  const memory = { answers: new Answers(), results: new ValueMemo() };
+  const memory = { answers: new Answers(), results: new JobResults() };
   if (scope !== undefined) latest = { scope, memory };
   return memory;
 }

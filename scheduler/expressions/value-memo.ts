@@ -12,6 +12,12 @@ export interface KnownResult {
   readonly bytes: number;
 }
 
+/** A result to be kept; `bytes` is what one that is no text takes at most. */
+export function knownResult(result: PyValue, bytes: number): KnownResult {
+  const size = typeof result === 'string' ? 2 * result.length : bytes;
+  return { result, bytes: size + bytesPerResult };
+}
+
 /** Results by the values of one input; those by several inputs are in maps inside each other. */
 type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
 
@@ -39,24 +45,12 @@ export class ValueMemo {
     return earlier;
   }
 
-  /**
-   * Keeps the result of an expression for these values, unless one of them is no text, number or None; undefined then. `bytes` is what a
-   * result that is no text takes at most.
-   */
-  keep(
-    expression: string,
-    values: ReadValues,
-    result: PyValue,
-    bytes: number,
-  ): KnownResult | undefined {
-    for (let i = 0; i < values.length; i++) {
-      const value = values[i];
-      if (value === undefined || (typeof value === 'object' && value !== null)) return undefined;
-    }
-    const size = typeof result === 'string' ? 2 * result.length : bytes;
-    const known = { result, bytes: size + bytesPerResult };
-    this.#add(expression, values, known);
-    return known;
+  /** Keeps the result of an expression for these values, unless one of them is no text, number or None. */
+  keep(expression: string, values: ReadValues, known: KnownResult): void {
+    const isPlain = values.every(
+      (value) => value !== undefined && (typeof value !== 'object' || value === null),
+    );
+    if (isPlain) this.#add(expression, values, known);
   }
 
   #add(expression: string, values: ReadValues, known: KnownResult): void {

@@ -90,9 +90,9 @@ function computedFields(
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
   const host = expressionHost(expressions, job.calls);
-  const memo = callMemory(job.calls?.scope).results;
+  const kept = callMemory(job.calls?.scope).results;
   const compute = makesRecords(expressions) ? reshapeRecords : computeFields;
-  return compute({ batch, expressions, columns, inputs, host, memo, isLenient, lineOf });
+  return compute({ batch, expressions, columns, inputs, host, kept, isLenient, lineOf });
 }
 
 /** The lines of records: as the reader gives them, or counted if each line of the chunk is a record; 0 for others. */

@@ -195,7 +195,7 @@ async function computedFields(
     inputs,
     dropped,
     host: expressionHost(fields, calls),
-    memo: callMemory(calls?.scope).results,
+    kept: callMemory(calls?.scope).results,
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });

@@ -9,7 +9,8 @@ import {
   PyList,
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
-import { allCodes, columnCodes, validity } from './column-codes.js';
+import { columnCodes, tableCodes, validity } from './column-codes.js';
+import type { ValueTable } from './value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */
@@ -19,8 +20,10 @@ type ValueAt = (i: number) => PyValue;
 export interface FieldReader {
   /** The value of record number `i`; undefined if the record has none there. */
   read(i: number): PyValue | undefined;
-  /** As `columnCodes`, or as `allCodes`; -1 also where an object lacks the value. */
-  codes(ofAll: boolean): Int32Array | null;
+  /** The type of the values. */
+  readonly type: string;
+  /** As `columnCodes`, or as `tableCodes` with a table; -1 also where an object lacks the value. */
+  codes(table?: ValueTable): Int32Array | null;
 }
 
 /**
@@ -37,7 +40,8 @@ export function memberReader(
   if (name === undefined)
     return {
       read: valueReader(column, data, whole),
-      codes: (ofAll) => (ofAll ? allCodes : columnCodes)(column, data),
+      type: `${column.type} ${column.isList}`,
+      codes: (table) => (table ? tableCodes(column, data, table) : columnCodes(column, data)),
     };
   if (column.isList || column.type === 'json') return null;
   const hasObject = validity(data);
@@ -48,6 +52,7 @@ export function memberReader(
     if (full === undefined || rest.length > 0) return undefined;
     return {
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
+      type: 'null',
       codes: () => null,
     };
   }
@@ -55,7 +60,8 @@ export function memberReader(
   if (hasObject === null || !reader) return reader;
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
-    codes: (ofAll) => reader.codes(ofAll)?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
+    type: reader.type,
+    codes: (table) => reader.codes(table)?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
   };
 }
 

@@ -1,10 +1,10 @@
 import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
 import type { PyValue } from '../../../../engine/expression/values/values.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
-import { jointCodes } from './column-codes.js';
 import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import { ResultMemo } from './result-memo.js';
+import type { JobResults } from './job-results.js';
 import { RowResults } from './row-results.js';
 
 /** A field to compute, with the places of what it reads in the values of a record. */
@@ -20,7 +20,7 @@ export interface ComputationStep {
   /** Another expression may read the result and change it, if it is a list or an object. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
-  /** The results of the chunk that are known, beside those of the job; null if the step reads results of expressions. */
+  /** The results of the job by the values of whole columns; null if the step reads anything else. */
   readonly results: RowResults | null;
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
@@ -30,6 +30,7 @@ export interface ComputationStep {
 export function computationSteps(
   expressions: SourceExpressions,
   slots: RecordSlots,
+  kept: JobResults,
   columnOf: (name: string) => ValueColumn | null,
 ): readonly ComputationStep[] {
   const compiled = compiledExpressions(expressions);
@@ -48,17 +49,19 @@ export function computationSteps(
     const { name, isTransient } = one.field;
     const read = reads[i]!;
     const members = read === 'all' ? null : read.map((path) => slots.member(path));
-    const isKept = keepsResults(one, members);
+    const memoName = keepsResults(one, members)
+      ? JSON.stringify([one.field.name, ...source])
+      : null;
     return {
       compiled: one,
       name,
       slot: slots.field(name),
       reads: members,
       memo: resultMemo(slots, one, members, computed),
-      memoName: isKept ? JSON.stringify([one.field.name, ...source]) : null,
+      memoName,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],
-      results: isKept ? rowResults(slots, members!, computed) : null,
+      results: memoName === null ? null : rowResults(memoName, slots, members!, computed, kept),
       column: isTransient ? null : columnOf(name),
     };
   });
@@ -91,14 +94,18 @@ function keepsResults({ expression }: CompiledField, reads: readonly SlotMember[
 
 /** The results of a step with a `memoName` in the records of the chunk. */
 function rowResults(
+  memoName: string,
   slots: RecordSlots,
   reads: readonly SlotMember[],
   computed: ReadonlySet<number>,
+  kept: JobResults,
 ): RowResults | null {
-  if (reads.some(({ slot }) => computed.has(slot))) return null;
-  const isWhole = reads.every(({ rest }) => rest.length === 0);
-  const codes = isWhole ? reads.map(({ slot }) => slots.codes(slot, true)) : [null];
-  return new RowResults(codes.includes(null) ? null : jointCodes(codes as Int32Array[]));
+  if (reads.some(({ slot, rest }) => rest.length > 0 || computed.has(slot))) return null;
+  const types = reads.map(({ slot }) => slots.typeOf(slot));
+  if (types.includes(undefined)) return null;
+  const keyed = kept.keyed(JSON.stringify([memoName, ...types]), reads.length);
+  const codes = reads.map(({ slot }, i) => slots.codes(slot, keyed.tables[i]!));
+  return codes.includes(null) ? null : new RowResults(keyed.joint(codes as Int32Array[]), keyed);
 }
 
 /** The steps that call functions of datasets, and those whose results they read. */

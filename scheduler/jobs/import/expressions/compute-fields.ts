@@ -22,10 +22,11 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
-import { ValueMemo } from '../../../expressions/value-memo.js';
+import { knownResult } from '../../../expressions/value-memo.js';
 import { ValueAppender } from './append-value.js';
 import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
+import { JobResults } from './job-results.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
@@ -42,7 +43,7 @@ export interface ComputationInput {
   /** The functions of the host that the expressions may call. */
   readonly host: ExpressionHost;
   /** What the thread keeps of the job's results; by default, results are kept for the chunk alone. */
-  readonly memo?: ValueMemo;
+  readonly kept?: JobResults;
   /** Validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
   /** Paths that are there for expressions alone: the records that they make do not keep them. */
@@ -82,7 +83,7 @@ class Computation {
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
-  readonly #memo: ValueMemo;
+  readonly #kept: JobResults;
   readonly #errors = new Map<number, Map<string, string>>();
   /** When the time of the chunk is over. */
   #end = 0;
@@ -96,7 +97,7 @@ class Computation {
   constructor(input: ComputationInput) {
     this.#input = input;
     this.#host = input.host;
-    this.#memo = input.memo ?? new ValueMemo();
+    this.#kept = input.kept ?? new JobResults();
     const { expressions, inputs, isLenient } = input;
     const whole = new Map(inputs.map((column) => [column.name, column]));
     const declared = new Set([...expressions.declared, ...whole.keys()]);
@@ -123,7 +124,8 @@ class Computation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const steps = computationSteps(this.#input.expressions, this.#slots, (name) =>
+    const { expressions } = this.#input;
+    const steps = computationSteps(expressions, this.#slots, this.#kept, (name) =>
       fields.field(name),
     );
     this.#evaluate(steps);
@@ -176,7 +178,6 @@ class Computation {
     readsAll: boolean,
   ): void {
     const { host } = this.#input;
-    for (const { results } of steps) results?.startBlock(from);
     callAhead(host, passes, (ahead) => {
       this.#host = ahead.host;
       for (const { results } of steps) results?.startPass();
@@ -246,11 +247,8 @@ class Computation {
   #known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
     const { memo, memoName, results } = step;
     if (memoName !== null) {
-      const own = results?.find(row);
-      if (own !== undefined) return own;
-      const found = this.#memo.find(memoName, this.#read(step, step.reads!));
-      if (found !== undefined) results?.keep(row, found);
-      return found;
+      if (results?.isCoded(row)) return results.find(row);
+      return this.#kept.memo.find(memoName, this.#read(step, step.reads!));
     }
     const result = memo?.find(row);
     return result === undefined ? undefined : { result };
@@ -262,9 +260,9 @@ class Computation {
     if (mayChange && typeof result === 'object' && result !== null) return;
     memo?.keep(result);
     if (memoName === null) return;
-    const { memory } = compiled.expression!.runtime.budget;
-    const known = this.#memo.keep(memoName, step.arguments, result, memory);
-    if (known !== undefined) results?.keep(row, known);
+    const known = knownResult(result, compiled.expression!.runtime.budget.memory);
+    if (results?.isCoded(row)) results.keep(row, known);
+    else this.#kept.memo.keep(memoName, step.arguments, known);
   }
 
   /** The values that a step reads. */

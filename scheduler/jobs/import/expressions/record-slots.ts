@@ -5,6 +5,7 @@ import { setItem } from '../../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
 import type { Batch } from '../../../../engine/ingest/batch.js';
 import { memberReader, type FieldReader } from './column-values.js';
+import type { ValueTable } from './value-table.js';
 
 /** Where a value is that an expression reads: what a slot has, or a member of the object there. */
 export interface SlotMember {
@@ -91,11 +92,16 @@ export class RecordSlots {
   }
 
   /**
-   * Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes` or `allCodes`, but null for no
-   * column.
+   * Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, or as `tableCodes` with a table,
+   * but null for no column.
    */
-  codes(slot: number, ofAll = false): Int32Array | null {
-    return this.#sources[slot]?.codes(ofAll) ?? null;
+  codes(slot: number, table?: ValueTable): Int32Array | null {
+    return this.#sources[slot]?.codes(table) ?? null;
+  }
+
+  /** The type of the values of a slot before expressions replace them; undefined for no column. */
+  typeOf(slot: number): string | undefined {
+    return this.#sources[slot]?.type;
   }
 
   /** The whole record, of the slots of whole fields. */

@@ -1,0 +1,73 @@
+import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js';
+import { ValueTable } from './value-table.js';
+
+/** What the results of a job may take that a thread keeps, estimated in bytes; then all are forgotten. */
+const maxBytes = 32_000_000;
+/** What a different value takes besides its bytes. */
+const bytesPerValue = 20;
+
+/** The results of the expressions of a job that call functions of datasets, as far as a thread keeps them. */
+export class JobResults {
+  readonly memo = new ValueMemo();
+  readonly #keyed = new Map<string, KeyedResults>();
+
+  /** The results by the values of some columns; the name has the expression and the types of the columns. To be called for each chunk. */
+  keyed(name: string, columns: number): KeyedResults {
+    let bytes = 0;
+    for (const one of this.#keyed.values()) bytes += one.bytes;
+    if (bytes > maxBytes) this.#keyed.clear();
+    let found = this.#keyed.get(name);
+    if (found === undefined) this.#keyed.set(name, (found = new KeyedResults(columns)));
+    return found;
+  }
+}
+
+/** The results of an expression by the codes of the values that it reads. */
+export class KeyedResults {
+  /** The values of each column. */
+  readonly tables: readonly ValueTable[];
+  /** The codes of the values of a column together with those of the columns before. */
+  readonly #pairs: readonly Map<number, number>[];
+  readonly #known: (KnownResult | undefined)[] = [];
+  #bytes = 0;
+
+  constructor(columns: number) {
+    this.tables = Array.from({ length: columns }, () => new ValueTable());
+    this.#pairs = this.tables.slice(1).map(() => new Map());
+  }
+
+  /** What is kept, estimated in bytes. */
+  get bytes(): number {
+    const values = this.tables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
+    const pairs = this.#pairs.reduce((sum, one) => sum + 2 * bytesPerValue * one.size, 0);
+    return this.#bytes + values + pairs;
+  }
+
+  /** A code for the values of all columns in each record, by the codes of each column; -1 where one of these is. */
+  joint(columns: readonly Int32Array[]): Int32Array {
+    return columns.reduce((joint, column, i) => {
+      const pairs = this.#pairs[i - 1]!;
+      return joint.map((code, row) => {
+        const other = column[row]!;
+        if (code < 0 || other < 0) return -1;
+        const pair = code * 2 ** 26 + other;
+        const found = pairs.get(pair) ?? pairs.size;
+        if (found === pairs.size) pairs.set(pair, found);
+        return found;
+      });
+    });
+  }
+
+  find(code: number): KnownResult | undefined {
+    return this.#known[code];
+  }
+
+  keep(code: number, known: KnownResult): void {
+    if (this.#bytes > maxBytes) {
+      this.#known.length = 0;
+      this.#bytes = 0;
+    }
+    this.#known[code] = known;
+    this.#bytes += known.bytes;
+  }
+}
