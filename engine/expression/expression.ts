@@ -3,7 +3,13 @@ import { pathKey, recordUse } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
-import { changesNothing, datasetCalls, isRepeatable, usesName } from './compile/repeatable.js';
+import {
+  changesNothing,
+  datasetCalls,
+  isDatasetCall,
+  isRepeatable,
+  usesName,
+} from './compile/repeatable.js';
 import { EvaluationState, NameScope } from './compile/scope.js';
 import type { NameMeaning, NodeCompiler } from './compile/scope.js';
 import { libraryFunctions } from './library/library.js';
@@ -86,6 +92,11 @@ export class Expression {
   /** How often it names functions of datasets. */
   get datasetCalls(): number {
     return datasetCalls(this.#tree);
+  }
+
+  /** Whether it is nothing but a call of a function of datasets. */
+  get isDatasetCall(): boolean {
+    return isDatasetCall(this.#tree);
   }
 
   /** Whether it changes no value that it reads, so that evaluating it twice is like doing so once. */

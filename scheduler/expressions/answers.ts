@@ -2,7 +2,8 @@ import { AppError } from '../../engine/core/errors.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
-import type { PyValue, Runtime } from '../../engine/expression/values/values.js';
+import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
+import type { MissedCall, PyValue, Runtime } from '../../engine/expression/values/values.js';
 import { packTexts, unpackAnswers, type PackedAnswers } from './packed.js';
 import { batchFunctions, callOfText } from './protocol.js';
 import type { BatchAnswers, HostAnswer, HostCall, HostReply, HostRequest } from './protocol.js'; // prettier-ignore
@@ -23,15 +24,29 @@ const fewCalls = 8;
 /** Asks the host and waits for its reply. Throws an `AppError`. */
 type AskHost = (request: HostRequest) => HostReply;
 
-/** A call and its answer, which is missing until the call has been made; the value of a short one is made once and copied. */
+/** A call that has been made, and what it gave; the value of a short answer is made once and copied. */
 interface KnownCall {
   readonly text: string;
-  outcome?: HostAnswer | AppError;
+  readonly outcome: HostAnswer | AppError;
   value?: PyValue;
 }
 
-/** A call that has been made. */
-type AnsweredCall = KnownCall & { readonly outcome: HostAnswer | AppError };
+/** A call that is to be made with others. */
+class NotedCall implements MissedCall {
+  readonly text: string;
+  answer: HostAnswer | null = null;
+  /** How often its answer was missed without this object being given to the evaluation. */
+  others = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  value(runtime: Runtime): PyValue | undefined {
+    if (this.answer === null || this.answer.json.length > longestMissedValue) return undefined;
+    return valueOfAnswer(runtime, this.answer);
+  }
+}
 
 /**
  * The answers to calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request or an
@@ -45,11 +60,14 @@ export class Answers {
   #earlier = new Map<string, KnownCall>();
   /** An estimate of what the latest ones take, in bytes. */
   #bytes = 0;
-  /** Calls that are not answered. */
-  #noted: KnownCall[] = [];
+  /** Calls that are not answered, by their texts. */
+  #noted = new Map<string, NotedCall>();
   #notedLength = 0;
   /** How often an answer was not known. */
   missed = 0;
+  /** The empty value that took the place of the last of these, and its call. */
+  #empty: PyValue = null;
+  #emptyCall: NotedCall | undefined;
 
   /** Asks through a channel from now on. */
   through(ask: AskHost): void {
@@ -67,55 +85,78 @@ export class Answers {
     return valueOf(runtime, this.#known(name + args));
   }
 
-  /** The same if the answer is known; a call of which it is not is noted. */
-  knownValueOf(runtime: Runtime, name: string, args: string): PyValue | undefined {
+  /** The same if the answer is known; a call of which it is not is noted, and an empty value is returned. */
+  knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
     const text = name + args;
     const known = this.#find(text);
-    if (known !== undefined && isAnswered(known)) return valueOf(runtime, known);
+    if (known !== undefined) return valueOf(runtime, known);
     this.missed++;
-    const isFull = this.#noted.length === maxBatch || this.#notedLength > maxBatchLength;
-    if (known !== undefined || isFull || !forBatch.has(name)) return undefined;
-    const noted = { text };
-    this.#latest.set(text, noted);
-    this.#noted.push(noted);
-    this.#notedLength += text.length;
-    return undefined;
+    this.#empty = emptyOf(name);
+    this.#emptyCall = forBatch.has(name) ? this.#note(text) : undefined;
+    if (this.#emptyCall !== undefined) this.#emptyCall.others++;
+    return this.#empty;
+  }
+
+  /** The call for which `knownValueOf` returned an empty value last, if this is that value and can be told from others. */
+  missedCall(value: PyValue): MissedCall | undefined {
+    if (value !== this.#empty || !(value instanceof PyList)) return undefined;
+    const call = this.#emptyCall;
+    this.#empty = null;
+    if (call !== undefined) call.others--;
+    return call;
   }
 
   /** Has the noted calls answered that others are like; false if there are none. */
   ahead(): boolean {
-    const noted = this.#noted;
-    const isFew = noted.length <= fewCalls;
-    const answers = isFew ? [] : this.#batch(noted.map(({ text }) => text));
-    for (const [i, call] of noted.entries()) {
-      const outcome = isFew ? this.#outcomeOf(call.text) : answers[i];
-      if (!outcome) continue;
-      call.outcome = outcome;
-      this.#count(call as AnsweredCall);
-    }
+    const noted = [...this.#noted.values()];
     this.#forgetNoted();
+    if (noted.length <= fewCalls) for (const { text } of noted) this.#asked(text);
+    else {
+      const answers = this.#batch(noted.map(({ text }) => text));
+      for (let i = 0; i < noted.length; i++) {
+        const call = noted[i]!;
+        const answer = answers[i] ?? null;
+        call.answer = answer;
+        if (answer !== null && (call.others > 0 || answer.json.length > longestMissedValue))
+          this.#keep({ text: call.text, outcome: answer });
+      }
+    }
     return noted.length > 0;
   }
 
-  #known(text: string): AnsweredCall {
-    const known = this.#find(text);
-    return known !== undefined && isAnswered(known) ? known : this.#asked(text);
+  #known(text: string): KnownCall {
+    return this.#find(text) ?? this.#asked(text);
   }
 
   #find(text: string): KnownCall | undefined {
     const latest = this.#latest.get(text);
     if (latest !== undefined) return latest;
     const earlier = this.#earlier.get(text);
-    if (earlier !== undefined && isAnswered(earlier)) this.#keep(earlier);
+    if (earlier !== undefined) this.#keep(earlier);
     return earlier;
   }
 
-  #asked(text: string): AnsweredCall {
-    return this.#keep({ text, outcome: this.#outcomeOf(text) });
+  #asked(text: string): KnownCall {
+    return this.#keep({
+      text,
+      outcome: outcomeOf(() => this.#ask(callOfText(text)) as HostAnswer),
+    });
   }
 
-  #outcomeOf(text: string): HostAnswer | AppError {
-    return outcomeOf(() => this.#ask(callOfText(text)) as HostAnswer);
+  /** Notes a call, unless there are too many. */
+  #note(text: string): NotedCall | undefined {
+    const known = this.#noted.get(text);
+    if (known !== undefined) return known;
+    if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
+    const call = new NotedCall(text);
+    this.#noted.set(text, call);
+    this.#notedLength += text.length;
+    return call;
+  }
+
+  #forgetNoted(): void {
+    this.#noted = new Map();
+    this.#notedLength = 0;
   }
 
   /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
@@ -124,36 +165,24 @@ export class Answers {
     return answers instanceof AppError ? [] : unpackAnswers(answers);
   }
 
-  #keep(known: AnsweredCall): AnsweredCall {
-    this.#latest.set(known.text, known);
-    this.#count(known);
-    return known;
-  }
-
-  /** Counts one of the latest answers. */
-  #count({ text, outcome }: AnsweredCall): void {
+  #keep(known: KnownCall): KnownCall {
+    const { text, outcome } = known;
     this.#bytes +=
       text.length + (outcome instanceof AppError ? 100 : 2 * outcome.json.length) + 200;
-    if (this.#bytes <= maxCachedBytes / 2) return;
-    this.#earlier = this.#latest;
-    this.#latest = new Map();
-    this.#bytes = 0;
-  }
-
-  /** Forgets which calls were noted; those without an answer are unknown again. */
-  #forgetNoted(): void {
-    for (const call of this.#noted)
-      if (call.outcome === undefined) {
-        this.#latest.delete(call.text);
-        this.#earlier.delete(call.text);
-      }
-    this.#noted = [];
-    this.#notedLength = 0;
+    if (this.#bytes > maxCachedBytes / 2) {
+      this.#earlier = this.#latest;
+      this.#latest = new Map();
+      this.#bytes = 0;
+    }
+    this.#latest.set(text, known);
+    return known;
   }
 }
 
-function isAnswered(known: KnownCall): known is AnsweredCall {
-  return known.outcome !== undefined;
+/** What a function gives where nothing is found: an evaluation ahead gets further with it than with None. */
+function emptyOf(name: string): PyValue {
+  if (name === 'dataset_count' || name === 'dataset_field_terms_count') return 0;
+  return name === 'dataset_query' || name === 'dataset_field_values' ? new PyList([]) : null;
 }
 
 /** The result of work, or its error if that is one for users. */
@@ -166,20 +195,32 @@ function outcomeOf<T>(work: () => T): T | AppError {
   }
 }
 
-function answerOf({ outcome }: AnsweredCall): HostAnswer {
+function answerOf({ outcome }: KnownCall): HostAnswer {
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
 
-function valueOf(runtime: Runtime, known: AnsweredCall): PyValue {
-  const { json, floats } = answerOf(known);
+function valueOf(runtime: Runtime, known: KnownCall): PyValue {
+  const answer = answerOf(known);
+  const { value } = known;
+  if (value !== undefined) {
+    chargeAnswer(runtime, answer);
+    return copyValue(value);
+  }
+  const made = valueOfAnswer(runtime, answer);
+  if (answer.json.length > longestValue) return made;
+  known.value = made;
+  return copyValue(made);
+}
+
+function valueOfAnswer(runtime: Runtime, answer: HostAnswer): PyValue {
+  chargeAnswer(runtime, answer);
+  return answer.floats.reduce((one, path) => withFloats(one, path), valueOfJson(answer.json));
+}
+
+function chargeAnswer(runtime: Runtime, { json }: HostAnswer): void {
   runtime.budget.workspace(bytesPerCharacter * json.length);
   runtime.budget.charge(json.length >>> 6);
-  const value =
-    known.value ?? floats.reduce((one, path) => withFloats(one, path), valueOfJson(json));
-  if (json.length > longestValue) return value;
-  known.value = value;
-  return copyValue(value);
 }
 
 const forBatch: ReadonlySet<string> = new Set(batchFunctions);

@@ -42,12 +42,13 @@ export function expressionHost(
       host: {
         ...origin,
         functions: functions((name) => (runtime, args) =>
-          answers.knownValueOf(runtime, name, argumentsText(runtime, args)) ?? emptyOf(name),
+          answers.knownValueOf(runtime, name, argumentsText(runtime, args)),
         ),
       },
       get missed() {
         return answers.missed;
       },
+      missedCall: (value) => answers.missedCall(value),
       answer: () => answers.ahead(),
     },
   };
@@ -59,12 +60,6 @@ const datasetNames = declarations
   .filter(({ kind }) => kind === 'dataset')
   .map(({ signature }) => signature.slice(0, signature.indexOf('(')));
 
-/** What a function gives where nothing is found: an evaluation ahead gets further with it than with None. */
-function emptyOf(name: string): PyValue {
-  if (name === 'dataset_count' || name === 'dataset_field_terms_count') return 0;
-  return name === 'dataset_query' || name === 'dataset_field_values' ? new PyList([]) : null;
-}
-
 function argumentsText(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
   return plainText(runtime, args) ?? writtenText(runtime, args);
 }
@@ -72,10 +67,11 @@ function argumentsText(runtime: Runtime, args: readonly (PyValue | undefined)[])
 /** The JSON text of texts, numbers and lists of these; undefined for other values. It is much faster than the writer. */
 function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): string | undefined {
   let text = '[';
-  for (const [i, item] of items.entries()) {
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i];
     if (i > 0) text += ',';
     if (item === null || item === undefined) text += 'null';
-    else if (typeof item === 'string') text += JSON.stringify(item);
+    else if (typeof item === 'string') text += textLiteral(item);
     else if (item instanceof PyList || item instanceof PyTuple) {
       runtime.budget.elements(item.items.length);
       const inner = plainText(runtime, item.items);
@@ -87,6 +83,13 @@ function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): s
   }
   return `${text}]`;
 }
+
+/** The JSON text of a text. Most are short and have nothing to escape, which is told faster than `JSON.stringify` is called. */
+function textLiteral(text: string): string {
+  return text.length <= 48 && plainCharacters.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+const plainCharacters = /^[ !#-[\]-~]*$/;
 
 function writtenText(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
   const list = new PyList(args.map((one) => (one === undefined ? null : plainValue(runtime, one))));

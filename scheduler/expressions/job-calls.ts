@@ -23,11 +23,12 @@ export type AnswerCall = (
   signal: AbortSignal,
 ) => Promise<HostReply>;
 
-/** A call that is not answered yet. */
-interface PendingCall {
-  /** The place of its answer among those of its batch. */
+/** A call that was made. */
+interface MadeCall {
+  /** The place of its answer among those of its batch, as long as they are not there. */
   readonly at: number;
   readonly answers: Promise<BatchAnswers>;
+  answer: HostAnswer | null;
 }
 
 /** The JSON texts of answers that one attempt at a job keeps. */
@@ -40,7 +41,7 @@ const maxKeptLength = 64_000_000;
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  readonly #known = new Map<string, HostAnswer | PendingCall>();
+  readonly #known = new Map<string, MadeCall>();
   #keptLength = 0;
   #calls = 0;
 
@@ -71,9 +72,10 @@ export class JobCalls {
     const answer = this.#ask(request) as Promise<HostAnswer>;
     const answers = answer.then((one) => [one]);
     answers.catch(() => undefined); // whoever asked for the answer gets the error
-    this.#known.set(key, { at: 0, answers });
+    const made: MadeCall = { at: 0, answers, answer: null };
+    this.#known.set(key, made);
     answer.then(
-      (one) => this.#keep(key, one),
+      (one) => this.#keep(key, made, one),
       () => this.#count(key, 100),
     );
     return answer;
@@ -82,30 +84,28 @@ export class JobCalls {
   /** The answers that are known, that other threads wait for, and that the API process gives. */
   async #batch(batch: PackedTexts): Promise<PackedAnswers> {
     const keys = unpackTexts(batch);
-    const found = keys.map((key) => this.#known.get(key));
-    const open = keys.filter((_, i) => found[i] === undefined);
+    const calls = keys.map((key) => this.#known.get(key));
+    const open = keys.filter((_, i) => calls[i] === undefined);
     if (open.length > 0) {
-      const asked = this.#answersOf(open);
+      const answers = this.#answersOf(open);
       let at = 0;
-      for (const [i, key] of keys.entries())
-        if (found[i] === undefined) this.#known.set(key, (found[i] = { at: at++, answers: asked }));
-      const answers = await asked;
-      for (const [i, key] of keys.entries()) {
-        const pending = found[i]!;
-        if (!('at' in pending) || pending.answers !== asked) continue;
-        const answer = answers[pending.at] ?? null;
-        if (this.#known.get(key) === pending) {
-          if (answer) this.#keep(key, answer);
-          else this.#known.delete(key);
-        }
-        found[i] = answer ?? pending;
+      for (let i = 0; i < keys.length; i++) {
+        if (calls[i] !== undefined) continue;
+        const made = { at: at++, answers, answer: null };
+        calls[i] = made;
+        this.#known.set(keys[i]!, made);
+      }
+      const given = await answers;
+      for (let i = 0; i < keys.length; i++) {
+        const made = calls[i]!;
+        if (made.answers !== answers) continue;
+        const answer = given[made.at];
+        if (answer) this.#keep(keys[i]!, made, answer);
+        else if (this.#known.get(keys[i]!) === made) this.#known.delete(keys[i]!);
       }
     }
     const all: (HostAnswer | null)[] = [];
-    for (const one of found) {
-      const known = one!;
-      all.push('at' in known ? await answerOf(known).catch(() => null) : known);
-    }
+    for (const made of calls) all.push(made!.answer ?? (await answerOf(made!).catch(() => null)));
     return packAnswers(all);
   }
 
@@ -126,8 +126,8 @@ export class JobCalls {
     return waiting.promise;
   }
 
-  #keep(key: string, answer: HostAnswer): void {
-    this.#known.set(key, answer);
+  #keep(key: string, made: MadeCall, answer: HostAnswer): void {
+    made.answer = answer;
     this.#count(key, answer.json.length);
   }
 
@@ -138,8 +138,8 @@ export class JobCalls {
 }
 
 /** The answer to a call; null if that was in a batch and the call has to be made alone. */
-async function answerOf(known: HostAnswer | PendingCall): Promise<HostAnswer | null> {
-  return 'at' in known ? ((await known.answers)[known.at] ?? null) : known;
+async function answerOf({ answer, answers, at }: MadeCall): Promise<HostAnswer | null> {
+  return answer ?? (await answers)[at] ?? null;
 }
 
 /** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */

@@ -137,7 +137,8 @@ function argumentsByPosition(
   const codes = args.map(({ value }) => compiler.compile(value, scope));
   const size = Math.max(...positions) + 1;
   return (frame) => {
-    const values: (PyValue | undefined)[] = Array.from({ length: size }, () => undefined);
+    const values: (PyValue | undefined)[] = [];
+    for (let i = 0; i < size; i++) values.push(undefined);
     for (let i = 0; i < codes.length; i++) values[positions[i]!] = codes[i]!(frame);
     return values;
   };

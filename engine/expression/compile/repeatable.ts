@@ -42,6 +42,13 @@ export function datasetCalls(root: SyntaxNode): number {
   return calls;
 }
 
+/** Whether an expression is nothing but a call of a function of datasets. */
+export function isDatasetCall(root: SyntaxNode): boolean {
+  if (root.kind !== 'call') return false;
+  const { callee } = root;
+  return callee.kind === 'name' && datasetFunctions.has(callee.name);
+}
+
 /** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */
 export function changesNothing(root: SyntaxNode): boolean {
   return everyNode(root, (node) =>

@@ -146,6 +146,11 @@ export class Budget {
     if (this.memory > this.#maxMemory) this.#exceed();
   }
 
+  /** Whether an evaluation may still use so much memory, and so many steps. */
+  hasRoom(bytes: number, steps: number): boolean {
+    return this.memory + bytes <= this.#maxMemory && this.steps >= steps;
+  }
+
   /** Enters the call of a lambda whose body has `cost` nodes. */
   enter(cost: number): void {
     if (++this.depth > this.limits.callDepth)

@@ -264,9 +264,23 @@ export interface CallsAhead {
   readonly host: ExpressionHost;
   /** How often a function returned an empty value so far: an evaluation without that has its result. */
   readonly missed: number;
+  /**
+   * The call for which a function returned this empty value, if it is the last one that did: an evaluation that gives nothing but the value of a
+   * call has its result as soon as the call is answered. Undefined for any other value.
+   */
+  missedCall(value: PyValue): MissedCall | undefined;
   /** Has the noted calls answered, as far as they can be together; false if there were none. */
   answer(): boolean;
 }
+
+/** A call that is not answered yet. */
+export interface MissedCall {
+  /** The value that the call returns; undefined if it is long, or there is no answer: then the call has to be made. */
+  value(runtime: Runtime): PyValue | undefined;
+}
+
+/** The most characters of the JSON text of a value of a `MissedCall`. */
+export const longestMissedValue = 1000;
 
 /** A function that the host implements. An `ExpressionError` that it throws is shown as it is. */
 export type HostFunction = (runtime: Runtime, args: readonly (PyValue | undefined)[]) => PyValue;

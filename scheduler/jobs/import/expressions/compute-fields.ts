@@ -1,19 +1,7 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
-import { castResult } from '../../../../engine/expression/annotate/cast.js';
-import { asExpressionError } from '../../../../engine/expression/expression.js';
-import { dictOf, setItem } from '../../../../engine/expression/values/dict.js';
+import { dictOf } from '../../../../engine/expression/values/dict.js';
 import { ExpressionError } from '../../../../engine/expression/values/errors.js';
-import {
-  Budget,
-  defaultLimits,
-  limitExceeded,
-} from '../../../../engine/expression/values/limits.js';
-import {
-  PyDict,
-  type ExpressionHost,
-  type PyValue,
-  type Runtime,
-} from '../../../../engine/expression/values/values.js';
+import type { ExpressionHost, PyValue } from '../../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../../engine/ingest/findings.js';
 import { recordFields } from '../../../../engine/ingest/make-column.js';
@@ -21,13 +9,12 @@ import { RecordContext } from '../../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
-import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
-import { knownResult } from '../../../expressions/value-memo.js';
 import { ValueAppender } from './append-value.js';
-import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
+import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
-import { RecordSlots, type SlotMember } from './record-slots.js';
+import { RecordSlots } from './record-slots.js';
+import { StepEvaluation } from './step-evaluation.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
@@ -82,22 +69,12 @@ class Computation {
   readonly #appender: ValueAppender;
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
-  readonly #variables: (PyValue | undefined)[];
-  readonly #kept: JobResults;
   readonly #errors = new Map<number, Map<string, string>>();
-  /** When the time of the chunk is over. */
-  #end = 0;
-  #isLate = false;
-  /** The time was looked at in the current record. */
-  #hasClock = false;
-  #host: ExpressionHost;
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
 
   constructor(input: ComputationInput) {
     this.#input = input;
-    this.#host = input.host;
-    this.#kept = input.kept ?? new JobResults();
     const { expressions, inputs, isLenient } = input;
     const whole = new Map(inputs.map((column) => [column.name, column]));
     const declared = new Set([...expressions.declared, ...whole.keys()]);
@@ -108,13 +85,6 @@ class Computation {
       warn: (line, code, field, message) => this.#collector.warn(line, code, field, message),
     });
     this.#appender = new ValueAppender(this.#context);
-    this.#variables = [
-      null,
-      expressions.sourceFilename,
-      expressions.sourceDataset ?? null,
-      expressions.targetDataset,
-      ...expressionData(expressions).map.values(),
-    ];
   }
 
   run(): ComputedBatch {
@@ -124,11 +94,9 @@ class Computation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const { expressions } = this.#input;
-    const steps = computationSteps(expressions, this.#slots, this.#kept, (name) =>
-      fields.field(name),
-    );
-    this.#evaluate(steps);
+    const { expressions, kept = new JobResults() } = this.#input;
+    const steps = computationSteps(expressions, this.#slots, kept, (name) => fields.field(name));
+    this.#evaluate(steps, kept);
     this.#addErrors(() => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     return {
@@ -140,87 +108,33 @@ class Computation {
     };
   }
 
-  #evaluate(steps: readonly ComputationStep[]): void {
-    const { rows } = this.#input.batch;
-    const { timeoutMs = chunkTimeoutMs } = this.#input;
-    this.#end = performance.now() + timeoutMs;
-    const readsAll = steps.some(({ reads }) => reads === null);
-    const ahead = stepsAhead(steps);
-    const passes = passesAhead(ahead.flatMap(({ compiled }) => compiled.expression ?? []));
+  #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
+    const { batch, expressions, host, lineOf, timeoutMs = chunkTimeoutMs } = this.#input;
+    const { rows } = batch;
+    const variables = [
+      null,
+      expressions.sourceFilename,
+      expressions.sourceDataset ?? null,
+      expressions.targetDataset,
+      ...expressionData(expressions).map.values(),
+    ];
+    const slots = this.#slots;
+    const evaluation = new StepEvaluation({ steps, rows, slots, variables, host, kept, timeoutMs });
+    let next = 0;
     for (let row = 0; row < rows; row++) {
-      if (passes > 0 && row % recordsAhead === 0)
-        this.#evaluateAhead(ahead, passes, row, Math.min(rows, row + recordsAhead), readsAll);
-      const record = this.#go(row, readsAll);
-      this.#context.line = this.#input.lineOf(row);
+      if (evaluation.callsAhead && row === next) next = evaluation.evaluateAhead(row);
+      evaluation.go(row);
+      this.#context.line = lineOf(row);
       this.#context.record++;
-      for (const step of steps) this.#set(step, record, this.#result(step, record, row));
-    }
-  }
-
-  /** Goes to a record; returns it if an expression reads more of it than fields. */
-  #go(row: number, readsAll: boolean): PyDict | undefined {
-    this.#slots.go(row);
-    this.#hasClock = false;
-    return readsAll ? this.#slots.record() : undefined;
-  }
-
-  #set({ slot, name }: ComputationStep, record: PyDict | undefined, result: PyValue): void {
-    this.#slots.set(slot, result);
-    if (record !== undefined) setItem(record, name, result);
-  }
-
-  /** Evaluates steps for some records, so that the calls of dataset functions are answered together. */
-  #evaluateAhead(
-    steps: readonly ComputationStep[],
-    passes: number,
-    from: number,
-    to: number,
-    readsAll: boolean,
-  ): void {
-    const { host } = this.#input;
-    callAhead(host, passes, (ahead) => {
-      this.#host = ahead.host;
-      for (const { results } of steps) results?.startPass();
-      for (let row = from; row < to && !this.#isLate; row++) {
-        const record = this.#go(row, readsAll);
-        const missed = ahead.missed;
-        let isWhole = true;
-        for (const step of steps) {
-          const { results } = step;
-          if (results?.wasTried(row)) {
-            isWhole = false;
-            this.#set(step, record, results.triedResult(row) ?? null);
-            continue;
-          }
-          const known = this.#known(step, row);
-          const result = known === undefined ? this.#resultAhead(step, record) : known.result;
-          this.#set(step, record, result ?? null);
-          if (known !== undefined) continue;
-          if (result !== undefined && isWhole && ahead.missed === missed)
-            this.#keep(step, result, row);
-          else results?.addTried(row, result);
-        }
-      }
-    });
-    this.#host = host;
-    this.#slots.leave();
-  }
-
-  /** The result of a step; undefined after an error. */
-  #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue | undefined {
-    try {
-      return this.#cast(step, this.#value(step, record));
-    } catch (error) {
-      if (asExpressionError(error) instanceof ExpressionError) return undefined;
-      throw error;
+      for (const step of steps) evaluation.set(step, this.#result(evaluation, step, row));
     }
   }
 
   /** Computes and stores the value of a field; None after an error. */
-  #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
+  #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
-    const known = this.#known(step, row);
-    const result = known === undefined ? this.#computed(step, record, row) : known.result;
+    const known = evaluation.known(step, row);
+    const result = known === undefined ? this.#computed(evaluation, step, row) : known.result;
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
@@ -230,79 +144,14 @@ class Computation {
     return null;
   }
 
-  #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
+  #computed(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     try {
-      const result = this.#cast(step, this.#value(step, record));
-      this.#keep(step, result, row);
-      return result;
+      return evaluation.compute(step, row);
     } catch (error) {
-      const known = asExpressionError(error);
-      if (!(known instanceof ExpressionError)) throw error;
-      this.#note(row, step.name, known.message);
+      if (!(error instanceof ExpressionError)) throw error;
+      this.#note(row, step.name, error.message);
       return null;
     }
-  }
-
-  /** The result of a step if it is known by the values that the step reads. */
-  #known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
-    const { memo, memoName, results } = step;
-    if (memoName !== null) {
-      if (results?.isCoded(row)) return results.find(row);
-      return this.#kept.memo.find(memoName, this.#read(step, step.reads!));
-    }
-    const result = memo?.find(row);
-    return result === undefined ? undefined : { result };
-  }
-
-  /** Keeps the result of a step for the same values. */
-  #keep(step: ComputationStep, result: PyValue, row: number): void {
-    const { memo, memoName, results, mayChange, compiled } = step;
-    if (mayChange && typeof result === 'object' && result !== null) return;
-    memo?.keep(result);
-    if (memoName === null) return;
-    const known = knownResult(result, compiled.expression!.runtime.budget.memory);
-    if (results?.isCoded(row)) results.keep(row, known);
-    else this.#kept.memo.keep(memoName, step.arguments, known);
-  }
-
-  /** The values that a step reads. */
-  #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
-    const given = step.arguments;
-    for (let i = 0; i < reads.length; i++) given[i] = this.#slots.memberValue(reads[i]!);
-    return given;
-  }
-
-  #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
-    const runtime = compiled.expression?.runtime ?? castRuntime;
-    const { dataType, isList } = compiled.field;
-    return castResult(runtime, value, dataType, isList);
-  }
-
-  #value(step: ComputationStep, record: PyDict | undefined): PyValue {
-    const { compiled, slot, reads } = step;
-    const { expression, constant } = compiled;
-    if (this.#isOver())
-      throw limitExceeded('too much time for the records of one part of the source');
-    if (expression === undefined) {
-      castRuntime.budget.start(0);
-      return constant ?? null;
-    }
-    const slots = this.#slots;
-    this.#variables[0] = slots.value(slot) ?? null;
-    if (reads === null) return expression.evaluate(record, this.#variables, this.#host);
-    return expression.evaluatePaths(
-      this.#read(step, reads),
-      slots.lookUp,
-      this.#variables,
-      this.#host,
-    );
-  }
-
-  /** Whether the time of the chunk was over when the first expression of the record was evaluated. */
-  #isOver(): boolean {
-    if (!this.#hasClock) this.#isLate ||= performance.now() > this.#end;
-    this.#hasClock = true;
-    return this.#isLate;
   }
 
   #note(row: number, name: string, message: string): void {
@@ -341,12 +190,6 @@ export const lenientRules = {
 export function shortened(message: string): string {
   return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
 }
-
-/** For casting constants. */
-const castRuntime: Runtime = {
-  budget: new Budget(defaultLimits, () => performance.now()),
-  host: {},
-};
 
 function has(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);

@@ -1,7 +1,10 @@
 import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js';
 import { ValueTable } from './value-table.js';
 
-/** What the results of a job may take that a thread keeps, estimated in bytes; then all are forgotten. */
+/**
+ * What the results of a job may take that a thread keeps, estimated in bytes: those of an expression half of it each, the latest and those
+ * before. A chunk begins with none if those of all expressions take more.
+ */
 const maxBytes = 32_000_000;
 /** What a different value takes besides its bytes. */
 const bytesPerValue = 20;
@@ -28,7 +31,9 @@ export class KeyedResults {
   readonly tables: readonly ValueTable[];
   /** The codes of the values of a column together with those of the columns before. */
   readonly #pairs: readonly Map<number, number>[];
-  readonly #known: (KnownResult | undefined)[] = [];
+  #latest: (KnownResult | undefined)[] = [];
+  #earlier: (KnownResult | undefined)[] = [];
+  /** What the latest results take. */
   #bytes = 0;
 
   constructor(columns: number) {
@@ -59,15 +64,20 @@ export class KeyedResults {
   }
 
   find(code: number): KnownResult | undefined {
-    return this.#known[code];
+    const latest = this.#latest[code];
+    if (latest !== undefined) return latest;
+    const earlier = this.#earlier[code];
+    if (earlier !== undefined) this.keep(code, earlier);
+    return earlier;
   }
 
   keep(code: number, known: KnownResult): void {
-    if (this.#bytes > maxBytes) {
-      this.#known.length = 0;
+    if (this.#bytes > maxBytes / 2) {
+      this.#earlier = this.#latest;
+      this.#latest = [];
       this.#bytes = 0;
     }
-    this.#known[code] = known;
+    this.#latest[code] = known;
     this.#bytes += known.bytes;
   }
 }

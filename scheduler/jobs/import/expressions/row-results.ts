@@ -1,4 +1,4 @@
-import type { PyValue } from '../../../../engine/expression/values/values.js';
+import type { MissedCall, PyValue } from '../../../../engine/expression/values/values.js';
 import type { KnownResult } from '../../../expressions/value-memo.js';
 import type { KeyedResults } from './job-results.js';
 
@@ -8,6 +8,9 @@ export class RowResults {
   readonly #keyed: KeyedResults;
   /** The results that an evaluation ahead gave without all answers, by code; undefined after an error. */
   readonly #tried = new Map<number, PyValue | undefined>();
+  /** Calls whose values are the results of records, and these records. */
+  #calls: MissedCall[] = [];
+  #rowsOfCalls: number[] = [];
 
   constructor(codes: Int32Array, keyed: KeyedResults) {
     this.#codes = codes;
@@ -32,6 +35,14 @@ export class RowResults {
     this.#tried.clear();
   }
 
+  /** Takes the calls that were noted with records; `use` gets each of them with its record. */
+  takeCalls(use: (call: MissedCall, row: number) => void): void {
+    const [calls, rows] = [this.#calls, this.#rowsOfCalls];
+    this.#calls = [];
+    this.#rowsOfCalls = [];
+    for (let i = 0; i < calls.length; i++) use(calls[i]!, rows[i]!);
+  }
+
   /** Whether a record with the same values was evaluated in this pass. */
   wasTried(row: number): boolean {
     return this.#tried.has(this.#codes[row]!);
@@ -42,8 +53,12 @@ export class RowResults {
     return this.#tried.get(this.#codes[row]!);
   }
 
-  /** Notes the result of an evaluation in this pass. */
-  addTried(row: number, result: PyValue | undefined): void {
-    if (this.isCoded(row)) this.#tried.set(this.#codes[row]!, result);
+  /** Notes the result of an evaluation in this pass, and the call whose value it will be. */
+  addTried(row: number, result: PyValue | undefined, call?: MissedCall): void {
+    if (!this.isCoded(row)) return;
+    this.#tried.set(this.#codes[row]!, result);
+    if (call === undefined) return;
+    this.#calls.push(call);
+    this.#rowsOfCalls.push(row);
   }
 }

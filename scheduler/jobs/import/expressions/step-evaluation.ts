@@ -1,0 +1,260 @@
+import { castResult } from '../../../../engine/expression/annotate/cast.js';
+import { asExpressionError } from '../../../../engine/expression/expression.js';
+import { setItem } from '../../../../engine/expression/values/dict.js';
+import { ExpressionError } from '../../../../engine/expression/values/errors.js';
+import {
+  Budget,
+  defaultLimits,
+  limitExceeded,
+} from '../../../../engine/expression/values/limits.js';
+import {
+  longestMissedValue,
+  type CallsAhead,
+  type ExpressionHost,
+  type MissedCall,
+  type PyDict,
+  type PyValue,
+  type Runtime,
+} from '../../../../engine/expression/values/values.js';
+import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
+import { knownResult } from '../../../expressions/value-memo.js';
+import { stepsAhead, type ComputationStep } from './computation-step.js';
+import type { JobResults } from './job-results.js';
+import type { RecordSlots, SlotMember } from './record-slots.js';
+
+/** What the steps of a chunk are evaluated with. */
+export interface EvaluationInput {
+  readonly steps: readonly ComputationStep[];
+  readonly rows: number;
+  readonly slots: RecordSlots;
+  /** The variables of the expressions, of which the first is the value that a field has before. */
+  readonly variables: (PyValue | undefined)[];
+  readonly host: ExpressionHost;
+  readonly kept: JobResults;
+  /** The longest time for all records, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Evaluates the steps of a chunk record by record, and keeps results that other records need. */
+export class StepEvaluation {
+  readonly #slots: RecordSlots;
+  readonly #variables: (PyValue | undefined)[];
+  readonly #kept: JobResults;
+  readonly #rows: number;
+  readonly #readsAll: boolean;
+  /** The steps that are evaluated ahead, and how often. */
+  readonly #ahead: readonly ComputationStep[];
+  readonly #passes: number;
+  /** When the time of the chunk is over. */
+  readonly #end: number;
+  #host: ExpressionHost;
+  /** The current record, if an expression reads more of it than fields. */
+  #record: PyDict | undefined;
+  #isLate = false;
+  /** The time was looked at in the current record. */
+  #hasClock = false;
+
+  constructor({ steps, rows, slots, variables, host, kept, timeoutMs }: EvaluationInput) {
+    this.#slots = slots;
+    this.#variables = variables;
+    this.#kept = kept;
+    this.#rows = rows;
+    this.#host = host;
+    this.#end = performance.now() + timeoutMs;
+    this.#readsAll = steps.some(({ reads }) => reads === null);
+    this.#ahead = stepsAhead(steps);
+    this.#passes = passesAhead(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
+  }
+
+  /** Whether steps have to be evaluated ahead of the records. */
+  get callsAhead(): boolean {
+    return this.#passes > 0;
+  }
+
+  /** Goes to a record. */
+  go(row: number): void {
+    this.#slots.go(row);
+    this.#hasClock = false;
+    this.#record = this.#readsAll ? this.#slots.record() : undefined;
+  }
+
+  /** Sets the result of a step in the current record. */
+  set({ slot, name }: ComputationStep, result: PyValue): void {
+    this.#slots.set(slot, result);
+    if (this.#record !== undefined) setItem(this.#record, name, result);
+  }
+
+  /** Computes the result of a step in the current record. Throws an `ExpressionError`. */
+  compute(step: ComputationStep, row: number): PyValue {
+    try {
+      const result = this.#cast(step, this.#value(step));
+      this.keep(step, result, row);
+      return result;
+    } catch (error) {
+      throw asExpressionError(error);
+    }
+  }
+
+  /**
+   * Evaluates steps for the records from one on, so that the calls of dataset functions are answered together, until enough of them had to be
+   * evaluated. Returns the first record after them.
+   */
+  evaluateAhead(from: number): number {
+    const [steps, host] = [this.#ahead, this.#host];
+    let to = this.#rows;
+    let isFirst = true;
+    callAhead(host, this.#passes, (ahead) => {
+      this.#host = ahead.host;
+      for (const step of steps) this.#startPass(step);
+      let evaluated = 0;
+      for (let row = from; row < to && !this.#isLate; row++) {
+        if (this.#evaluatedAhead(ahead, row)) evaluated++;
+        if (isFirst && evaluated === recordsAhead) to = row + 1;
+      }
+      isFirst = false;
+    });
+    for (const step of steps) this.#startPass(step);
+    this.#host = host;
+    this.#slots.leave();
+    return to;
+  }
+
+  /** Evaluates steps for a record; false if all of their results were known, or those of other records with the same values. */
+  #evaluatedAhead(ahead: CallsAhead, row: number): boolean {
+    this.go(row);
+    const missed = ahead.missed;
+    let [isWhole, isEvaluated] = [true, false];
+    for (const step of this.#ahead) {
+      const { results } = step;
+      if (results?.wasTried(row)) {
+        isWhole = false;
+        this.set(step, results.triedResult(row) ?? null);
+        continue;
+      }
+      const known = this.known(step, row);
+      if (known !== undefined) {
+        this.set(step, known.result);
+        continue;
+      }
+      isEvaluated = true;
+      const before = ahead.missed;
+      const [result, call] = this.#resultAhead(step, ahead);
+      this.set(step, result ?? null);
+      if (result !== undefined && isWhole && ahead.missed === missed) this.keep(step, result, row);
+      else results?.addTried(row, result, ahead.missed === before + 1 ? call : undefined);
+    }
+    return isEvaluated;
+  }
+
+  /** Begins an evaluation ahead. The results are kept that are the values of calls of the one before. */
+  #startPass(step: ComputationStep): void {
+    const { results, compiled } = step;
+    if (results === null) return;
+    const { runtime } = compiled.expression!;
+    results.takeCalls((call, row) => {
+      runtime.budget.start(0);
+      const value = call.value(runtime);
+      const result = value === undefined ? undefined : this.#castAhead(step, value);
+      if (result !== undefined) this.keep(step, result, row);
+    });
+    results.startPass();
+  }
+
+  /** The result of a step, undefined after an error, and the call whose value it will be, if that is known. */
+  #resultAhead(
+    step: ComputationStep,
+    ahead: CallsAhead,
+  ): readonly [result: PyValue | undefined, call?: MissedCall | undefined] {
+    let value: PyValue;
+    try {
+      value = this.#value(step);
+    } catch (error) {
+      if (asExpressionError(error) instanceof ExpressionError) return [undefined];
+      throw error;
+    }
+    const { expression } = step.compiled;
+    const mayTake = expression?.isDatasetCall && expression.runtime.budget.hasRoom(...roomOfValue);
+    const call = mayTake ? ahead.missedCall(value) : undefined;
+    return [this.#castAhead(step, value), call];
+  }
+
+  #castAhead(step: ComputationStep, value: PyValue): PyValue | undefined {
+    try {
+      return this.#cast(step, value);
+    } catch (error) {
+      if (asExpressionError(error) instanceof ExpressionError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The result of a step if it is known by the values that the step reads. */
+  known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+    const { memo, memoName, results } = step;
+    if (memoName !== null) {
+      if (results?.isCoded(row)) return results.find(row);
+      return this.#kept.memo.find(memoName, this.#read(step, step.reads!));
+    }
+    const result = memo?.find(row);
+    return result === undefined ? undefined : { result };
+  }
+
+  /** Keeps the result of a step for the same values. */
+  keep(step: ComputationStep, result: PyValue, row: number): void {
+    const { memo, memoName, results, mayChange, compiled } = step;
+    if (mayChange && typeof result === 'object' && result !== null) return;
+    memo?.keep(result);
+    if (memoName === null) return;
+    const known = knownResult(result, compiled.expression!.runtime.budget.memory);
+    if (results?.isCoded(row)) results.keep(row, known);
+    else this.#kept.memo.keep(memoName, step.arguments, known);
+  }
+
+  /** The values that a step reads. */
+  #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
+    const given = step.arguments;
+    for (let i = 0; i < reads.length; i++) given[i] = this.#slots.memberValue(reads[i]!);
+    return given;
+  }
+
+  #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
+    const runtime = compiled.expression?.runtime ?? castRuntime;
+    const { dataType, isList } = compiled.field;
+    return castResult(runtime, value, dataType, isList);
+  }
+
+  #value(step: ComputationStep): PyValue {
+    const { compiled, slot, reads } = step;
+    const { expression, constant } = compiled;
+    if (this.#isOver())
+      throw limitExceeded('too much time for the records of one part of the source');
+    if (expression === undefined) {
+      castRuntime.budget.start(0);
+      return constant ?? null;
+    }
+    const slots = this.#slots;
+    this.#variables[0] = slots.value(slot) ?? null;
+    if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
+    return expression.evaluatePaths(
+      this.#read(step, reads),
+      slots.lookUp,
+      this.#variables,
+      this.#host,
+    );
+  }
+
+  /** Whether the time of the chunk was over when the first expression of the record was evaluated. */
+  #isOver(): boolean {
+    if (!this.#hasClock) this.#isLate ||= performance.now() > this.#end;
+    this.#hasClock = true;
+    return this.#isLate;
+  }
+}
+
+/** Memory and steps that an evaluation uses at most for the value of a `MissedCall` and its cast. */
+const roomOfValue = [100 * longestMissedValue, 4 * longestMissedValue] as const;
+
+/** For casting constants. */
+const castRuntime: Runtime = {
+  budget: new Budget(defaultLimits, () => performance.now()),
+  host: {},
+};
