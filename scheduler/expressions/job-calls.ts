@@ -1,7 +1,9 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import { packAnswers, packTexts, unpackAnswers, unpackTexts, type PackedAnswers, type PackedTexts } from './packed.js'; // prettier-ignore
-import { callText, type BatchAnswers, type HostAnswer, type HostCall, type HostReply, type HostRequest } from './protocol.js'; // prettier-ignore
+import { gatherAnswers, gatherTexts, hasAnswer, lengthAt, packAnswers, packTexts, unpackAnswers } from './packed.js'; // prettier-ignore
+import type { AnswerPlace, PackedAnswers, PackedTexts } from './packed.js';
+import { callText, type HostAnswer, type HostCall, type HostReply, type HostRequest } from './protocol.js'; // prettier-ignore
+import { ValueTable } from './value-table.js';
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
@@ -25,13 +27,14 @@ export type AnswerCall = (
 
 /** A call that was made. */
 interface MadeCall {
-  /** The place of its answer among those of its batch, as long as they are not there. */
+  /** The place of its answer among those of its batch. */
   readonly at: number;
-  readonly answers: Promise<BatchAnswers>;
-  answer: HostAnswer | null;
+  readonly asked: Promise<PackedAnswers>;
+  /** What `asked` gave; null before. */
+  answers: PackedAnswers | null;
 }
 
-/** The JSON texts of answers that one attempt at a job keeps. */
+/** The bytes of the texts of calls and answers that one attempt at a job keeps; then all are forgotten. */
 const maxKeptLength = 64_000_000;
 
 /**
@@ -41,7 +44,9 @@ const maxKeptLength = 64_000_000;
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  readonly #known = new Map<string, MadeCall>();
+  /** The texts of the calls, and the calls by the codes of these. */
+  #texts = new ValueTable();
+  #made: (MadeCall | undefined)[] = [];
   #keptLength = 0;
   #calls = 0;
 
@@ -63,59 +68,74 @@ export class JobCalls {
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const key = callText(request);
-    const before = this.#known.get(key);
-    const known = before && (await answerOf(before));
-    if (known) return known;
+    const text = packTexts([callText(request)]);
+    const before = this.#made[this.#codes(text)[0]!];
+    if (before !== undefined) {
+      const answers = before.answers ?? (await before.asked);
+      const place = { answers, at: before.at };
+      if (hasAnswer(place)) return unpackAnswers(gatherAnswers([place]))[0]!;
+    }
+    const code = this.#codes(text)[0]!;
     // Meanwhile, another thread may have begun the same call.
-    if (this.#known.get(key) !== before) return this.#call(request);
+    if (this.#made[code] !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
-    const answers = answer.then((one) => [one]);
-    answers.catch(() => undefined); // whoever asked for the answer gets the error
-    const made: MadeCall = { at: 0, answers, answer: null };
-    this.#known.set(key, made);
-    answer.then(
-      (one) => this.#keep(key, made, one),
-      () => this.#count(key, 100),
+    const asked = answer.then((one) => packAnswers([one]));
+    const made: MadeCall = { at: 0, asked, answers: null };
+    this.#made[code] = made;
+    asked.then(
+      (answers) => this.#keep(made, answers),
+      () => this.#count(100), // whoever asked for the answer gets the error
     );
     return answer;
   }
 
   /** The answers that are known, that other threads wait for, and that the API process gives. */
-  async #batch(batch: PackedTexts): Promise<PackedAnswers> {
-    const keys = unpackTexts(batch);
-    const calls = keys.map((key) => this.#known.get(key));
-    const open = keys.filter((_, i) => calls[i] === undefined);
-    if (open.length > 0) {
-      const answers = this.#answersOf(open);
-      let at = 0;
-      for (let i = 0; i < keys.length; i++) {
-        if (calls[i] !== undefined) continue;
-        const made = { at: at++, answers, answer: null };
-        calls[i] = made;
-        this.#known.set(keys[i]!, made);
-      }
-      const given = await answers;
-      for (let i = 0; i < keys.length; i++) {
-        const made = calls[i]!;
-        if (made.answers !== answers) continue;
-        const answer = given[made.at];
-        if (answer) this.#keep(keys[i]!, made, answer);
-        else if (this.#known.get(keys[i]!) === made) this.#known.delete(keys[i]!);
+  async #batch(texts: PackedTexts): Promise<PackedAnswers> {
+    const codes = this.#codes(texts);
+    const open: number[] = [];
+    for (let i = 0; i < codes.length; i++) if (this.#made[codes[i]!] === undefined) open.push(i);
+    const asked = open.length === 0 ? null : this.#asked(texts, open);
+    for (let at = 0; at < open.length; at++)
+      this.#made[codes[open[at]!]!] = { at, asked: asked!, answers: null };
+    const calls = Array.from(codes, (code) => this.#made[code]!);
+    if (asked !== null) {
+      const [made, answers] = [this.#made, await asked];
+      for (const i of open) {
+        const call = calls[i]!;
+        if (hasAnswer({ answers, at: call.at })) this.#keep(call, answers);
+        else if (made[codes[i]!] === call) made[codes[i]!] = undefined;
       }
     }
-    const all: (HostAnswer | null)[] = [];
-    for (const made of calls) all.push(made!.answer ?? (await answerOf(made!).catch(() => null)));
-    return packAnswers(all);
+    const places: (AnswerPlace | null)[] = [];
+    for (const { at, asked: others, answers } of calls) {
+      const given = answers ?? (await others.catch(() => null));
+      places.push(given && { answers: given, at });
+    }
+    return gatherAnswers(places);
   }
 
-  /** The answers of the API process to a batch. If it fails, its calls are made alone; they tell why. */
-  async #answersOf(texts: readonly string[]): Promise<BatchAnswers> {
+  /** The answers of the API process to some calls. If it fails, they are made alone; they tell why. */
+  async #asked(texts: PackedTexts, some: readonly number[]): Promise<PackedAnswers> {
+    const batch = gatherTexts(some.map((at) => ({ texts, at })));
     try {
-      return unpackAnswers((await this.#ask({ batch: packTexts(texts) })) as PackedAnswers);
+      return (await this.#ask({ batch })) as PackedAnswers;
     } catch {
-      return [];
+      return packAnswers(some.map(() => null));
     }
+  }
+
+  #codes({ bytes, offsets }: PackedTexts): Int32Array {
+    if (this.#keptLength > maxKeptLength) {
+      this.#texts = new ValueTable();
+      this.#made = [];
+      this.#keptLength = 0;
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const before = this.#texts.byteLength;
+    const codes = new Int32Array(offsets.length - 1);
+    for (let i = 0; i < codes.length; i++) codes[i] = this.#texts.code(view, offsets, i, i + 1);
+    this.#count(this.#texts.byteLength - before);
+    return codes;
   }
 
   #ask(request: HostRequest): Promise<HostReply> {
@@ -126,20 +146,14 @@ export class JobCalls {
     return waiting.promise;
   }
 
-  #keep(key: string, made: MadeCall, answer: HostAnswer): void {
-    made.answer = answer;
-    this.#count(key, answer.json.length);
+  #keep(made: MadeCall, answers: PackedAnswers): void {
+    made.answers = answers;
+    this.#count(lengthAt(answers.texts, made.at));
   }
 
-  #count(key: string, length: number): void {
-    this.#keptLength += key.length + length;
-    if (this.#keptLength > maxKeptLength) this.#known.delete(key);
+  #count(length: number): void {
+    this.#keptLength += length;
   }
-}
-
-/** The answer to a call; null if that was in a batch and the call has to be made alone. */
-async function answerOf({ answer, answers, at }: MadeCall): Promise<HostAnswer | null> {
-  return answer ?? (await answers)[at] ?? null;
 }
 
 /** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column } from '../../../../engine/core/types.js';
-import { ValueTable } from './value-table.js';
+import { ValueTable } from '../../../expressions/value-table.js';
 
 /** Rows after which a column with mostly different values is given up, and the most different values of one that is not. */
 const trialRows = 2048;

@@ -10,7 +10,7 @@ import {
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
 import { columnCodes, tableCodes, validity } from './column-codes.js';
-import type { ValueTable } from './value-table.js';
+import type { ValueTable } from '../../../expressions/value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */

@@ -1,5 +1,5 @@
 import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js';
-import { ValueTable } from './value-table.js';
+import { ValueTable } from '../../../expressions/value-table.js';
 
 /**
  * What the results of a job may take that a thread keeps, estimated in bytes: those of an expression half of it each, the latest and those

@@ -5,7 +5,7 @@ import { setItem } from '../../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
 import type { Batch } from '../../../../engine/ingest/batch.js';
 import { memberReader, type FieldReader } from './column-values.js';
-import type { ValueTable } from './value-table.js';
+import type { ValueTable } from '../../../expressions/value-table.js';
 
 /** Where a value is that an expression reads: what a slot has, or a member of the object there. */
 export interface SlotMember {
