@@ -1,7 +1,7 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from '../column.js';
-import { stringHash } from '../string-hashes.js';
+import { hashBytes } from '../../../parquet/hash.js';
 import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
@@ -11,37 +11,34 @@ import { someOf, stringAt, stringTest } from './string-test.js';
 
 /** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
 export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest {
-  const written = (values as readonly string[]).map((value) => value.toWellFormed());
   const form = ignoreCase ? lowerCase : (text: string) => text;
-  const wanted = new Set(written.map(form));
-  const list = [...wanted];
-  // Prepared once for all segments: there may be a hundred segments, and thousands of values.
-  const bytes = list.map((text) => Buffer.from(text));
-  let wantedHashes: Int32Array | undefined;
+  // Prepared once for all segments, and only what they need: there may be a hundred segments, and thousands of values.
+  const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
+  let set: ReadonlySet<string> | undefined;
+  const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
+  let bytes: WantedBytes | undefined;
   return stringTest({
     probesHashes: true,
-    entries: entriesAmong(wanted, form),
+    entries: (...given) => entriesAmong(wanted(), form)(...given),
     strings: (stored, count, within, hashes) => {
-      const some = someOf(within, (value) => wanted.has(form(stringAt(stored, value))));
+      const some = someOf(within, (value) => wanted().has(form(stringAt(stored, value))));
       if (some !== undefined) return some;
       const table = hashes();
       if (table === undefined && list.length > fewValues)
-        return scanEqual(stored, count, wanted, ignoreCase);
-      if (table === undefined) {
-        const equal: number[] = [];
-        for (const [i, text] of bytes.entries())
-          scanEnding(stored, count, text, ignoreCase, (value) => {
-            const isSame = hasBytes(stored, value, text, ignoreCase);
-            if (isSame ?? form(stringAt(stored, value)) === list[i]) equal.push(value);
-          });
-        return equal.length === 0 ? 'none' : ascending(equal);
-      }
-      wantedHashes ??= Int32Array.from(list, (text) => stringHash(lowerCase(text)));
+        return scanEqual(stored, count, wanted(), ignoreCase);
+      const own = (bytes ??= new WantedBytes(list));
       const found: number[] = [];
-      table.findAll(wantedHashes, (i, value) => {
-        const isSame = hasBytes(stored, value, bytes[i]!, ignoreCase);
-        if (isSame ?? form(stringAt(stored, value)) === list[i]) found.push(value);
-      });
+      const isWanted = (i: number, value: number): boolean =>
+        own.isAt(i, stored, value, ignoreCase) ?? form(stringAt(stored, value)) === list[i];
+      if (table !== undefined)
+        table.findAll(own.hashes(ignoreCase), (i, value) => {
+          if (isWanted(i, value)) found.push(value);
+        });
+      else
+        for (const i of list.keys())
+          scanEnding(stored, count, own.bytesOf(i), ignoreCase, (value) => {
+            if (isWanted(i, value)) found.push(value);
+          });
       return found.length === 0 ? 'none' : ascending(found);
     },
   });
@@ -70,25 +67,60 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
   };
 }
 
-/**
- * True if value `i` equals this string, which is in lower case if case is ignored; undefined if the bytes do not tell, because a
- * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
- */
-function hasBytes(
-  { bytes, offsets }: Utf8Strings,
-  i: number,
-  text: Buffer,
-  ignoreCase: boolean,
-): boolean | undefined {
-  const start = offsets[i]!;
-  let at = offsets[i + 1]! - 1;
-  let k = text.length - 1;
-  if (!ignoreCase && at - start !== k) return false;
-  for (; at >= start && k >= 0; at--, k--) {
-    let byte = bytes[at]!;
-    if (ignoreCase && byte >= 0x80) return undefined;
-    if (ignoreCase && byte >= 0x41 && byte <= 0x5a) byte += 0x20;
-    if (byte !== text[k]) return false;
+/** The bytes of strings, one after the other. */
+class WantedBytes {
+  readonly #list: readonly string[];
+  readonly #bytes: Buffer;
+  /** Where each string begins, and where the last one ends. */
+  readonly #offsets: Int32Array;
+  #hashes: Int32Array | undefined;
+
+  constructor(list: readonly string[]) {
+    this.#list = list;
+    const all = list.join('');
+    this.#bytes = Buffer.from(all);
+    const isPlain = this.#bytes.length === all.length;
+    this.#offsets = new Int32Array(list.length + 1);
+    for (let i = 0; i < list.length; i++)
+      this.#offsets[i + 1] =
+        this.#offsets[i]! + (isPlain ? list[i]!.length : Buffer.byteLength(list[i]!));
   }
-  return at < start && k < 0;
+
+  bytesOf(i: number): Buffer {
+    return this.#bytes.subarray(this.#offsets[i], this.#offsets[i + 1]);
+  }
+
+  /** The hashes of the strings in lower case, which they are in already if case is ignored. */
+  hashes(ignoreCase: boolean): Int32Array {
+    if (this.#hashes !== undefined) return this.#hashes;
+    if (!ignoreCase)
+      return (this.#hashes = new WantedBytes(this.#list.map(lowerCase)).hashes(true));
+    const [bytes, offsets] = [this.#bytes, this.#offsets];
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#hashes = new Int32Array(this.#list.length);
+    for (let i = 0; i < this.#hashes.length; i++)
+      this.#hashes[i] = hashBytes(view, bytes, offsets[i]!, offsets[i + 1]!);
+    return this.#hashes;
+  }
+
+  /**
+   * True if a stored value equals string `i`, which is in lower case if case is ignored; undefined if the bytes do not tell, because a
+   * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
+   */
+  isAt(i: number, stored: Utf8Strings, value: number, ignoreCase: boolean): boolean | undefined {
+    const { bytes, offsets } = stored;
+    const own = this.#bytes;
+    const start = offsets[value]!;
+    const first = this.#offsets[i]!;
+    let at = offsets[value + 1]! - 1;
+    let k = this.#offsets[i + 1]! - 1;
+    if (!ignoreCase && at - start !== k - first) return false;
+    for (; at >= start && k >= first; at--, k--) {
+      let byte = bytes[at]!;
+      if (ignoreCase && byte >= 0x80) return undefined;
+      if (ignoreCase && byte >= 0x41 && byte <= 0x5a) byte += 0x20;
+      if (byte !== own[k]) return false;
+    }
+    return at < start && k < first;
+  }
 }
