@@ -4,9 +4,9 @@ import { copyValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
 import type { MissedCall, PyValue, Runtime } from '../../engine/expression/values/values.js';
-import { packTexts, unpackAnswers, type PackedAnswers } from './packed.js';
+import { packTexts, unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText } from './protocol.js';
-import type { BatchAnswers, HostAnswer, HostCall, HostReply, HostRequest } from './protocol.js'; // prettier-ignore
+import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** What the answers take that a thread keeps for a request or an attempt at a job, estimated. */
 const maxCachedBytes = 64_000_000;
@@ -38,13 +38,20 @@ class NotedCall implements MissedCall {
   /** How often its answer was missed without this object being given to the evaluation. */
   others = 0;
 
-  constructor(text: string) {
+  readonly #answers: Answers;
+
+  constructor(text: string, answers: Answers) {
     this.text = text;
+    this.#answers = answers;
   }
 
   value(runtime: Runtime): PyValue | undefined {
     if (this.answer === null || this.answer.json.length > longestMissedValue) return undefined;
     return valueOfAnswer(runtime, this.answer);
+  }
+
+  keep(): void {
+    this.#answers.keep(this);
   }
 }
 
@@ -115,13 +122,16 @@ export class Answers {
       const answers = this.#batch(noted.map(({ text }) => text));
       for (let i = 0; i < noted.length; i++) {
         const call = noted[i]!;
-        const answer = answers[i] ?? null;
-        call.answer = answer;
-        if (answer !== null && (call.others > 0 || answer.json.length > longestMissedValue))
-          this.#keep({ text: call.text, outcome: answer });
+        call.answer = answers[i] ?? null;
+        if (call.others > 0) this.keep(call);
       }
     }
     return noted.length > 0;
+  }
+
+  /** Keeps the answer to a call that was noted, if there is one. */
+  keep({ text, answer }: NotedCall): void {
+    if (answer !== null) this.#keep({ text, outcome: answer });
   }
 
   #known(text: string): KnownCall {
@@ -148,7 +158,7 @@ export class Answers {
     const known = this.#noted.get(text);
     if (known !== undefined) return known;
     if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
-    const call = new NotedCall(text);
+    const call = new NotedCall(text, this);
     this.#noted.set(text, call);
     this.#notedLength += text.length;
     return call;

@@ -10,6 +10,7 @@ import type {
   PyValue,
   Runtime,
 } from '../../engine/expression/values/values.js';
+import type { Answers } from './answers.js';
 import { callMemory } from './call-memory.js';
 import type { EvaluationOrigin, HostCalls } from './protocol.js';
 import { templateFunction } from './template-function.js';
@@ -21,7 +22,7 @@ const longestPlainText = 100_000;
 
 /** The host of expressions in a thread that calls through `calls`. */
 export function expressionHost(
-  { user, now }: EvaluationOrigin,
+  origin: EvaluationOrigin,
   calls: HostCalls | undefined,
 ): ExpressionHost {
   const { answers } = callMemory(calls?.scope);
@@ -29,6 +30,11 @@ export function expressionHost(
     if (calls === undefined) throw new AppError('internal', 'dataset functions are not available here'); // prettier-ignore
     return callBlocking(calls, request);
   });
+  return hostWith(origin, answers);
+}
+
+/** The host of expressions whose calls have these answers. */
+export function hostWith({ user, now }: EvaluationOrigin, answers: Answers): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = templateFunction(({ name, args }) => answers.of(name, args));
   const functions = (answer: FunctionByName) =>

@@ -1,8 +1,9 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
 import { gatherAnswers, gatherTexts, hasAnswer, lengthAt, packAnswers, packTexts, unpackAnswers } from './packed.js'; // prettier-ignore
-import type { AnswerPlace, PackedAnswers, PackedTexts } from './packed.js';
-import { callText, type HostAnswer, type HostCall, type HostReply, type HostRequest } from './protocol.js'; // prettier-ignore
+import type { AnswerPlace } from './packed.js';
+import { callText } from './protocol.js';
+import type { HostAnswer, HostCall, HostReply, HostRequest, PackedAnswers, PackedTexts } from './protocol.js'; // prettier-ignore
 import { ValueTable } from './value-table.js';
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */
@@ -26,7 +27,7 @@ export type AnswerCall = (
 ) => Promise<HostReply>;
 
 /** A call that was made. */
-interface MadeCall {
+interface SentCall {
   /** The place of its answer among those of its batch. */
   readonly at: number;
   readonly asked: Promise<PackedAnswers>;
@@ -46,7 +47,7 @@ export class JobCalls {
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
   /** The texts of the calls, and the calls by the codes of these. */
   #texts = new ValueTable();
-  #made: (MadeCall | undefined)[] = [];
+  #made: (SentCall | undefined)[] = [];
   #keptLength = 0;
   #calls = 0;
 
@@ -80,7 +81,7 @@ export class JobCalls {
     if (this.#made[code] !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
     const asked = answer.then((one) => packAnswers([one]));
-    const made: MadeCall = { at: 0, asked, answers: null };
+    const made: SentCall = { at: 0, asked, answers: null };
     this.#made[code] = made;
     asked.then(
       (answers) => this.#keep(made, answers),
@@ -146,7 +147,7 @@ export class JobCalls {
     return waiting.promise;
   }
 
-  #keep(made: MadeCall, answers: PackedAnswers): void {
+  #keep(made: SentCall, answers: PackedAnswers): void {
     made.answers = answers;
     this.#count(lengthAt(answers.texts, made.at));
   }

@@ -1,22 +1,5 @@
 import { isAscii } from 'node:buffer';
-import type { BatchAnswers, HostAnswer } from './protocol.js';
-
-/** Many texts as plain data that is quickly sent from thread to thread. */
-export interface PackedTexts {
-  /** UTF-8. */
-  readonly bytes: Uint8Array;
-  /** Where each text begins, and where the last one ends. */
-  readonly offsets: Int32Array;
-}
-
-/** `BatchAnswers` as plain data that is quickly sent. */
-export interface PackedAnswers {
-  /** The JSON texts; empty ones for null. */
-  readonly texts: PackedTexts;
-  /** The different `floats` of the answers, and for each answer the number of its own. */
-  readonly floats: readonly HostAnswer['floats'][];
-  readonly floatsOf: Uint32Array;
-}
+import type { BatchAnswers, HostAnswer, PackedAnswers, PackedTexts } from './protocol.js';
 
 /** An answer among those of a batch. */
 export interface AnswerPlace {

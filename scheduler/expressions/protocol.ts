@@ -1,7 +1,6 @@
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import type { CastType } from '../../engine/expression/annotate/cast.js';
 import type { CallEnd } from '../../engine/core/blocking-calls.js';
-import type { PackedAnswers, PackedTexts } from './packed.js';
 
 /** A function of the host that an expression calls, as the thread sends it. */
 export interface HostCall {
@@ -45,6 +44,23 @@ export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each the same as that to the call alone; null for calls that have to be made alone. */
 export type BatchAnswers = readonly (HostAnswer | null)[];
+
+/** Many texts as plain data that is quickly sent from thread to thread. */
+export interface PackedTexts {
+  /** UTF-8. */
+  readonly bytes: Uint8Array;
+  /** Where each text begins, and where the last one ends. */
+  readonly offsets: Int32Array;
+}
+
+/** `BatchAnswers` as plain data that is quickly sent. */
+export interface PackedAnswers {
+  /** The JSON texts; empty ones for null. */
+  readonly texts: PackedTexts;
+  /** The different `floats` of the answers, and for each answer the number of its own. */
+  readonly floats: readonly HostAnswer['floats'][];
+  readonly floatsOf: Uint32Array;
+}
 
 /** The answer to a call or a batch. */
 export type HostReply = HostAnswer | PackedAnswers;

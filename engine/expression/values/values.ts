@@ -277,6 +277,8 @@ export interface CallsAhead {
 export interface MissedCall {
   /** The value that the call returns; undefined if it is long, or there is no answer: then the call has to be made. */
   value(runtime: Runtime): PyValue | undefined;
+  /** Keeps the answer, because the value is of no use and the call will be made. */
+  keep(): void;
 }
 
 /** The most characters of the JSON text of a value of a `MissedCall`. */

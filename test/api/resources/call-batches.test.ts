@@ -3,16 +3,13 @@ import { AppContext } from '../../../api/http/app-context.js';
 import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
 import { principalOf } from '../../../engine/catalog/access.js';
-import {
-  packTexts,
-  unpackAnswers,
-  type PackedAnswers,
-} from '../../../scheduler/expressions/packed.js';
+import { packTexts, unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
   type BatchAnswers,
   type HostAnswer,
   type HostCall,
+  type PackedAnswers,
 } from '../../../scheduler/expressions/protocol.js';
 import { startLab } from '../lab.js';
 import { idOf, waitFor, type Client } from '../server.js';

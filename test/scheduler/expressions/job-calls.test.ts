@@ -1,16 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { AppError, toErrorValue } from '../../../engine/core/errors.js';
 import { JobCalls, type JobCall } from '../../../scheduler/expressions/job-calls.js';
-import {
-  packAnswers,
-  packTexts,
-  unpackAnswers,
-  type PackedAnswers,
-} from '../../../scheduler/expressions/packed.js';
+import { packAnswers, packTexts, unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
   type HostAnswer,
   type HostCall,
+  type PackedAnswers,
   type HostReply,
 } from '../../../scheduler/expressions/protocol.js';
 

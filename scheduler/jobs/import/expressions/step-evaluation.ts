@@ -137,11 +137,10 @@ export class StepEvaluation {
         continue;
       }
       isEvaluated = true;
-      const before = ahead.missed;
-      const [result, call] = this.#resultAhead(step, ahead);
+      const [result, call] = this.#resultAhead(step, row, ahead);
       this.set(step, result ?? null);
       if (result !== undefined && isWhole && ahead.missed === missed) this.keep(step, result, row);
-      else results?.addTried(row, result, ahead.missed === before + 1 ? call : undefined);
+      else results?.addTried(row, result, call);
     }
     return isEvaluated;
   }
@@ -155,7 +154,8 @@ export class StepEvaluation {
       runtime.budget.start(0);
       const value = call.value(runtime);
       const result = value === undefined ? undefined : this.#castAhead(step, value);
-      if (result !== undefined) this.keep(step, result, row);
+      if (result === undefined) call.keep();
+      else this.keep(step, result, row);
     });
     results.startPass();
   }
@@ -163,8 +163,10 @@ export class StepEvaluation {
   /** The result of a step, undefined after an error, and the call whose value it will be, if that is known. */
   #resultAhead(
     step: ComputationStep,
+    row: number,
     ahead: CallsAhead,
   ): readonly [result: PyValue | undefined, call?: MissedCall | undefined] {
+    const before = ahead.missed;
     let value: PyValue;
     try {
       value = this.#value(step);
@@ -172,10 +174,16 @@ export class StepEvaluation {
       if (asExpressionError(error) instanceof ExpressionError) return [undefined];
       throw error;
     }
-    const { expression } = step.compiled;
-    const mayTake = expression?.isDatasetCall && expression.runtime.budget.hasRoom(...roomOfValue);
+    // The arguments of a call that missed others are not those that it will have.
+    const mayTake = ahead.missed === before + 1 && this.#mayTakeCall(step, row);
     const call = mayTake ? ahead.missedCall(value) : undefined;
     return [this.#castAhead(step, value), call];
+  }
+
+  /** Whether the value of a call may become the result of a step, and is kept then. */
+  #mayTakeCall({ compiled: { expression }, results, mayChange }: ComputationStep, row: number) {
+    if (mayChange || !results?.isCoded(row) || !expression?.isDatasetCall) return false;
+    return expression.runtime.budget.hasRoom(...roomOfValue);
   }
 
   #castAhead(step: ComputationStep, value: PyValue): PyValue | undefined {

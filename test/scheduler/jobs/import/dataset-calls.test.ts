@@ -1,0 +1,163 @@
+import { describe, expect, test } from '@jest/globals';
+import { AppError } from '../../../../engine/core/errors.js';
+import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
+import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
+import type { ExpressionHost, PyDict } from '../../../../engine/expression/values/values.js';
+import { BatchBuilder } from '../../../../engine/ingest/batch.js';
+import { FindingCollector } from '../../../../engine/ingest/findings.js';
+import { readerNamed } from '../../../../readers/index.js';
+import { Answers } from '../../../../scheduler/expressions/answers.js';
+import { hostWith } from '../../../../scheduler/expressions/host-functions.js';
+import { packAnswers, unpackTexts } from '../../../../scheduler/expressions/packed.js';
+import {
+  callOfText,
+  callText,
+  type HostAnswer,
+  type HostCall,
+} from '../../../../scheduler/expressions/protocol.js';
+import { computeFields } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
+import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
+import { JobResults } from '../../../../scheduler/jobs/import/expressions/job-results.js';
+import { plainValue } from '../../../../engine/expression/annotate/plain.js';
+import { jsonOfValue } from '../../../../engine/expression/annotate/json-text.js';
+import { compileExpression } from '../../../../engine/expression/expression.js';
+import { random } from '../../../random.js';
+import { seed } from '../../../seed.js';
+
+/* Results of expressions that call functions of datasets, which are kept by the values that they read (contract 19). */
+
+const origin = { user: { name: '', email: '' }, now: 0 };
+const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+
+/** The answer of a made-up dataset: some keys are unknown, some have a long value, and the calls of some fail. */
+function answerTo({ name, args }: HostCall): HostAnswer {
+  const list = JSON.parse(args) as unknown[];
+  const filters = list[name === 'dataset_count' ? 2 : 4] as [string, unknown][];
+  const key = String(filters[0]![1]);
+  if (key.endsWith('7')) throw new AppError('invalid', `no ${key}`);
+  if (name === 'dataset_count') return { json: String(key.length), floats: [] };
+  const value = key.endsWith('9') ? 'x'.repeat(3000) : `n${key}`;
+  const values = key.endsWith('5') ? [] : [value, 'more'];
+  return { json: JSON.stringify(values.slice(0, Number(list[2]))), floats: [] };
+}
+
+/** Matches the texts of calls that a batch leaves to be made alone: those that fail, and some others. */
+const leftAlone = /[37]"\]\]/;
+
+/** A thread's memory of a job, and the calls that it made. */
+function newJob() {
+  const asked: string[] = [];
+  const answers = new Answers();
+  answers.through((request) => {
+    if (!('batch' in request)) {
+      asked.push(`alone ${callText(request)}`);
+      return answerTo(request);
+    }
+    const texts = unpackTexts(request.batch);
+    asked.push(...texts);
+    return packAnswers(
+      texts.map((text) => (leftAlone.test(text) ? null : answerTo(callOfText(text)))),
+    );
+  });
+  return { asked, host: hostWith(origin, answers), kept: new JobResults() };
+}
+
+/** A host that makes each call when it is evaluated. */
+function directHost(): ExpressionHost {
+  const answers = new Answers();
+  answers.through((request) => answerTo(request as HostCall));
+  const { ahead: _, ...host } = hostWith(origin, answers);
+  return host;
+}
+
+const call = (key: string, limit = 1): string =>
+  `dataset_field_values(values, 'name', limit=${limit}, filters=[('key__exact', ${key})])`;
+const fields = [
+  { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
+  { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
+  { name: 'misfit', expression: call('record.key'), data_type: 'integer', is_list: false },
+  { name: 'given', expression: call('record.key', 2) },
+  { name: 'found', expression: `${call('record.key')} and 'some' or 'none'`, data_type: 'string' },
+  { name: 'nested', expression: call(`(${call('record.key')} or ['none'])[0]`), is_list: false },
+  { name: 'count', expression: "dataset_count(values, filters=[('key', record.number)])" },
+  { name: 'pair', expression: call("str(record.number) + (record.key or '')"), is_list: false },
+  { name: 'part', expression: call("record.key[1:] + 'z'"), is_transient: true, is_list: false },
+  { name: 'after', expression: call('record.part'), depends_on: ['part'], is_list: false },
+  { name: 'size', expression: `len(${call('record.key')})`, data_type: 'long' },
+];
+
+function chunkOf(lines: readonly string[]) {
+  const reader = readerNamed('json');
+  const out = new BatchBuilder();
+  const given = { columns: [], isFinal: true, hints: [] };
+  reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given); // prettier-ignore
+  return out;
+}
+
+describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
+  const next = random(seed);
+  const below = (limit: number): number => Math.floor(next() * limit);
+  const declared = ['key', 'number', ...fields.map(({ name }) => name)];
+  const { runtime } = compileExpression('1');
+
+  test('in chunks that share a job, whatever the order of the keys', () => {
+    const { asked, host, kept } = newJob();
+    const annotation = new Annotation({
+      fields: fields.map(annotationField),
+      includeErrors: true,
+      data: valueOfJson('{"values":"5"}') as PyDict,
+      schemaFields: declared,
+    });
+    const direct = directHost();
+    for (let chunk = 0; chunk < 4; chunk++) {
+      const lines = Array.from({ length: 300 }, () =>
+        JSON.stringify({
+          ...(next() < 0.9 && { key: next() < 0.05 ? null : `k${below(150)}` }),
+          number: chunk === 3 ? `s${below(5)}` : next() < 0.1 ? null : below(5),
+        }),
+      );
+      const out = chunkOf(lines);
+      const batch = out.finish();
+      const expressions = { fields, data: '{"values":"5"}', includeErrors: true, declared, targetDataset: null, sourceFilename: null, preExpression: '', postExpression: '', ...origin }; // prettier-ignore
+      const input = { batch, expressions, columns: [], inputs: batch.columns, host, kept, isLenient: false, lineOf: (row: number) => row + 1 }; // prettier-ignore
+      const { batch: made, release } = computeFields(input);
+      const plain = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
+      const ours = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plain)) as Record<string, unknown>); // prettier-ignore
+      release();
+      out.release();
+      for (const [i, line] of lines.entries()) {
+        const record = valueOfJson(JSON.stringify({ key: null, ...(JSON.parse(line) as object) })) as PyDict; // prettier-ignore
+        const [annotated] = annotation.annotate(record, direct).records;
+        runtime.budget.start(0);
+        const wanted = JSON.parse(jsonOfValue(plainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
+        for (const name of [...fields.map((field) => field.name), '_errors'])
+          expect([line, name, withoutNulls(ours[i]![name])]).toEqual([line, name, withoutNulls(wanted[name])]); // prettier-ignore
+      }
+    }
+    // Calls with an answer are asked for once.
+    const answered = asked.filter((one) => !leftAlone.test(one));
+    expect(answered.filter((one, i) => answered.indexOf(one) !== i)).toEqual([]);
+  });
+});
+
+/** A value as it is compared: a missing member is None. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? null;
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+}
+
+test('each key is evaluated and asked for once, in all chunks of a job', () => {
+  const { asked, host, kept } = newJob();
+  for (let chunk = 0; chunk < 3; chunk++) {
+    const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
+    const out = chunkOf(lines);
+    const batch = out.finish();
+    const expressions = { fields: [fields[0]!], data: '{"values":"5"}', includeErrors: true, declared: ['key', 'direct'], targetDataset: null, sourceFilename: null, preExpression: '', postExpression: '', ...origin }; // prettier-ignore
+    const { release } = computeFields({ batch, expressions, columns: [], inputs: batch.columns, host, kept, isLenient: false, lineOf: (row) => row + 1 }); // prettier-ignore
+    release();
+    out.release();
+  }
+  const [alone, together] = [true, false].map((is) => asked.filter((one) => one.startsWith('alone ') === is)); // prettier-ignore
+  expect(together).toHaveLength(1000);
+  expect(alone).toHaveLength(200);
+});
