@@ -12,11 +12,14 @@ export interface KnownResult {
   readonly bytes: number;
 }
 
-/** A result to be kept; `bytes` is what one that is no text takes at most. */
+/** A result to be kept; `bytes` is what its evaluation has used. */
 export function knownResult(result: PyValue, bytes: number): KnownResult {
-  const size = typeof result === 'string' ? 2 * result.length : bytes;
-  return { result, bytes: size + bytesPerResult };
+  const isShort = typeof result !== 'object' && String(result).length < shortestPart;
+  return { result, bytes: (isShort ? 0 : bytes) + bytesPerResult };
 }
+
+/** A text of so many characters may be a part of the text of an answer, which stays in memory with it. */
+const shortestPart = 13;
 
 /** Results by the values of one input; those by several inputs are in maps inside each other. */
 type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;

@@ -2,12 +2,13 @@ import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js'
 import { ValueTable } from '../../../expressions/value-table.js';
 
 /**
- * What the results of a job may take that a thread keeps, estimated in bytes: those of an expression half of it each, the latest and those
- * before. A chunk begins with none if those of all expressions take more.
+ * What the results of an expression may take that a thread keeps, estimated in bytes: half of it each, the latest and those before. A chunk
+ * begins with none if those of all expressions of the job take more than `maxJobBytes`.
  */
 const maxBytes = 32_000_000;
+const maxJobBytes = 64_000_000;
 /** What a different value takes besides its bytes. */
-const bytesPerValue = 20;
+const bytesPerValue = 40;
 
 /** The results of the expressions of a job that call functions of datasets, as far as a thread keeps them. */
 export class JobResults {
@@ -18,7 +19,7 @@ export class JobResults {
   keyed(name: string, columns: number): KeyedResults {
     let bytes = 0;
     for (const one of this.#keyed.values()) bytes += one.bytes;
-    if (bytes > maxBytes) this.#keyed.clear();
+    if (bytes > maxJobBytes) this.#keyed.clear();
     let found = this.#keyed.get(name);
     if (found === undefined) this.#keyed.set(name, (found = new KeyedResults(columns)));
     return found;
@@ -33,8 +34,8 @@ export class KeyedResults {
   readonly #pairs: readonly Map<number, number>[];
   #latest: (KnownResult | undefined)[] = [];
   #earlier: (KnownResult | undefined)[] = [];
-  /** What the latest results take. */
   #bytes = 0;
+  #earlierBytes = 0;
 
   constructor(columns: number) {
     this.tables = Array.from({ length: columns }, () => new ValueTable());
@@ -44,8 +45,8 @@ export class KeyedResults {
   /** What is kept, estimated in bytes. */
   get bytes(): number {
     const values = this.tables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
-    const pairs = this.#pairs.reduce((sum, one) => sum + 2 * bytesPerValue * one.size, 0);
-    return this.#bytes + values + pairs;
+    const pairs = this.#pairs.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
+    return this.#bytes + this.#earlierBytes + values + pairs;
   }
 
   /** A code for the values of all columns in each record, by the codes of each column; -1 where one of these is. */
@@ -74,6 +75,7 @@ export class KeyedResults {
   keep(code: number, known: KnownResult): void {
     if (this.#bytes > maxBytes / 2) {
       this.#earlier = this.#latest;
+      this.#earlierBytes = this.#bytes;
       this.#latest = [];
       this.#bytes = 0;
     }
