@@ -5,7 +5,7 @@ import { ValueTable } from '../../../expressions/value-table.js';
  * What the results of an expression may take that a thread keeps, estimated in bytes: half of it each, the latest and those before. A chunk
  * begins with none if those of all expressions of the job take more than `maxJobBytes`.
  */
-const maxBytes = 32_000_000;
+const maxBytes = 48_000_000;
 const maxJobBytes = 64_000_000;
 /** What a different value takes besides its bytes. */
 const bytesPerValue = 40;
@@ -76,7 +76,8 @@ export class KeyedResults {
     if (this.#bytes > maxBytes / 2) {
       this.#earlier = this.#latest;
       this.#earlierBytes = this.#bytes;
-      this.#latest = [];
+      // An array that begins with a large index would be a slow map.
+      this.#latest = this.#earlier.map(() => undefined);
       this.#bytes = 0;
     }
     this.#latest[code] = known;
