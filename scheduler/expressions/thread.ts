@@ -14,6 +14,7 @@ import {
   listOf,
   memberOf,
   recordAnnotation,
+  recordText,
 } from './annotations.js';
 import { expressionHost } from './host-functions.js';
 import type { ThreadTask } from './protocol.js';
@@ -93,7 +94,8 @@ export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
     const annotate = recordAnnotation(task, task.sourceDataset);
     const lines: string[] = [];
     let bytes = 0;
-    for (const line of annotate([...recordTexts(task.records)], host)) {
+    for (const record of annotate([...recordTexts(task.records)], host)) {
+      const line = recordText(record);
       bytes += line.length + 1;
       if (bytes > maxPageBytes)
         throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');

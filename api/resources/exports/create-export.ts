@@ -40,8 +40,7 @@ export async function createExport(
   refuseComputed(form, fields);
   const params = dataset && readParams(form, fields);
   const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
-  const annotation =
-    dataset && (await readAnnotationOf(context, form, dataset, { format, params }));
+  const annotation = dataset && (await readAnnotationOf(context, form, dataset, params));
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
   if (options.sendEmailOnCompletion === true && !context.scheduler.sendsMail) {
@@ -135,15 +134,13 @@ async function readAnnotationOf(
   { catalog }: AppContext,
   form: Form,
   { id }: DatasetRow,
-  { format, params }: { readonly format: string | undefined; readonly params: JsonObject | undefined }, // prettier-ignore
+  params: JsonObject | undefined,
 ): Promise<ReturnType<typeof rowAnnotation> | null> {
   const [targets, settingsGiven] = [form.raw('target_fields'), form.raw('annotator_params')];
   if (!isAnnotated({ target_fields: targets, annotator_params: settingsGiven })) return null;
   try {
     const settings = readAnnotation(targets, settingsGiven);
     planAnnotation(settings, params ?? {}, await catalog.fields.all(id));
-    if (format !== undefined && format !== 'json')
-      form.fail('target_fields', `Computed fields are available in exports as json, not as ${format}: compute them in a dataset with a migration, and export that.`); // prettier-ignore
     return rowAnnotation(settings);
   } catch (error) {
     form.absorb(error);

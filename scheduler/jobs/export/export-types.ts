@@ -3,6 +3,7 @@ import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { JsonObject } from '../../../engine/core/types.js';
+import type { AnnotatedColumns } from './annotated-columns.js';
 import type { FileContext, FileWarning } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */
@@ -22,6 +23,10 @@ export interface QueryExport extends ExportFile {
   readonly request: QueryRequest;
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
+  /** What is known of the columns of annotated records; null if no field is computed. */
+  readonly annotated: AnnotatedColumns | null;
+  /** The titles of fields by their dotted names. */
+  readonly titles: ReadonlyMap<string, string>;
 }
 
 /** What expressions do to the records of an export: plain data. */

@@ -5,10 +5,9 @@ import { openStore } from '../../../engine/store/open.js';
 import { numbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
-import type { Writer } from '../../../writers/writer.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport, QueryExport } from './export-types.js';
-import { PartCutter } from './part-cutter.js';
+import { PartCutter, type PartLimits } from './part-cutter.js';
 import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
@@ -19,8 +18,8 @@ const rowsAtOnce = 4_096;
 
 /** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
 export async function* queryParts(
-  { snapshot, request }: QueryExport,
-  writer: Writer,
+  { snapshot, request }: Pick<QueryExport, 'snapshot' | 'request'>,
+  limits: PartLimits,
   context: RunContext,
   engine: QueryEngine | undefined,
 ): AsyncGenerator<PartRows> {
@@ -29,7 +28,7 @@ export async function* queryParts(
     timeoutMs: exportMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
-  const cutter = new PartCutter(snapshot, writer);
+  const cutter = new PartCutter(snapshot, limits);
   for await (const batch of findRows(engine, snapshot, request, options))
     for (const _ of acceptBatch(batch, cutter)) yield* cutter.taken();
   cutter.cut();
@@ -60,14 +59,14 @@ function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
 /** Cuts the records that a commit has removed or added into parts, in insertion order. What it changed follows from the log alone. */
 export async function* commitParts(
   { snapshot, before, which }: CommitExport,
-  writer: Writer,
+  limits: PartLimits,
   data: DataFolder,
 ): AsyncGenerator<PartRows> {
   const { datasetId, version } = snapshot;
   const difference = await openStore(data).difference(datasetId, version - 1, version);
   for (const one of which) {
     const from = one === 'added' ? snapshot : before;
-    const cutter = new PartCutter(from, writer);
+    const cutter = new PartCutter(from, limits);
     let count = 0;
     for (const [index, segment] of from.segments.entries()) {
       const rows = difference[one].get(segment.path);

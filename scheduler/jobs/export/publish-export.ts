@@ -13,8 +13,9 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { cellColumns } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';
+import { titleKey, writerColumns } from '../../../writers/writer.js';
+import { annotatedColumns } from './annotated-columns.js';
 import { checkFormat } from './format.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
 import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
@@ -37,11 +38,8 @@ export async function prepareExport(
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
   const request = parseExportParams(query, fields, await genesForQuery(query));
   const projection = project(snapshot.columns, fields, request);
-  const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
-  const columns = cellColumns(projection).map(({ path }) => {
-    const name = path.join('.');
-    return { name, title: titles.get(path.join('\n')) || name };
-  });
+  const titles = new Map(fields.map(({ path, title }) => [titleKey(path), title]));
+  const columns = writerColumns(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
@@ -52,7 +50,9 @@ export async function prepareExport(
       task: plan.task,
       sourceDataset: String(row.datasetId),
     };
-    return { ...common, request, annotation };
+    const source = { columns: snapshot.columns, fields };
+    const annotated = plan && annotatedColumns(plan.task, row.targetFields ?? [], source, request);
+    return { ...common, request, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();

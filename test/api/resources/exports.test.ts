@@ -137,7 +137,7 @@ describe('exports', () => {
     [{ format: 'json', target_full_path: 'nowhere:/x' }, 'target_full_path'],
     [{ format: 'json', target_full_path: 'Lab:/' }, 'target_full_path'],
     [{ format: 'json', target_fields: [{ name: 'x', expression: '(' }] }, 'target_fields'],
-    [{ format: 'csv', target_fields: [{ name: 'x' }] }, 'target_fields'],
+    [{ format: 'csv', target_fields: [{ name: 'x', expression: ')' }] }, 'target_fields'],
     [{ format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
     [{ format: 'csv', send_email_on_completion: 'soon' }, 'send_email_on_completion'],
   ])('refuse %j and name %s', async (body, key) => {

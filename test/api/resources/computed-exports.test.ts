@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { gunzipSync } from 'node:zlib';
+import { differences } from '../read-table.js';
+import { startLab } from '../lab.js';
+import { idOf, waitFor, type Answer } from '../server.js';
+
+/*
+ * Exports with fields that they compute (contract 11.2, 19.5). Every format is read back by other code and compared with the JSON page of the
+ * query that computes the same.
+ */
+
+const { server, ann, newDataset } = await startLab();
+const genes = ['BRCA1', 'TP53', 'EGFR', null];
+const count = 400;
+const records = Array.from({ length: count }, (_, i) => ({
+  i,
+  gene: genes[(i * 7) % 4],
+  ad: i % 11 === 0 ? [] : [i % 13, (i * 5) % 9],
+  vaf: i % 6 === 0 ? null : i / 8,
+  seen: `20${10 + (i % 12)}-0${1 + (i % 9)}-11`,
+  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
+}));
+
+const target_fields = [
+  { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
+  { name: 'ratio', expression: 'record.ad[0] / record.depth', data_type: 'double', depends_on: ['depth'] },
+  { name: 'label', expression: "(record.gene or 'none').lower() + ', \"' + str(record.i % 7)", data_type: 'string' },
+  { name: 'tags', expression: "[record.gene, 'x' + str(record.i % 3)]", data_type: 'string', is_list: true },
+  { name: 'isBig', expression: 'record.i > 300', data_type: 'boolean' },
+  { name: 'day', expression: 'record.seen', data_type: 'date' },
+  { name: 'gene', expression: 'value and value + str(len(value))' },
+  { name: 'hidden', expression: 'record.i', is_transient: true },
+  { name: 'double', expression: 'record.hidden * 2' },
+  { name: 'parts', expression: "{'rest': record.i % 4, 'csq': get(record, 'info.csq')}" },
+  { name: 'mixed', expression: "record.i if record.i % 50 else 'fifty'" },
+  { name: 'none', expression: 'None' },
+  { name: 'count', expression: "dataset_count(D, filters=[['i', record.i // 2]])", data_type: 'long' },
+  { name: 'constant', expression: 7.5 },
+  { name: 'seen', data_type: 'string' },
+] as const; // prettier-ignore
+
+let datasetId: number;
+
+beforeAll(async () => {
+  datasetId = await newDataset();
+  // In parts, so that there are several segments.
+  for (let from = 0; from < count; from += 150)
+    await imported({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
+});
+
+async function imported(body: object): Promise<void> {
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+}
+
+async function exported(body: object): Promise<Answer> {
+  const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+  expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
+  return done;
+}
+
+async function bytesOf(done: Answer): Promise<Buffer> {
+  const { json } = await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`);
+  return Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
+}
+
+/** The records of the JSON page of a query. */
+async function page(body: object): Promise<readonly Row[]> {
+  const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
+  expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+  return json['results'] as readonly Row[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const formats = ['csv', 'csv-expand', 'csv-gz', 'tsv', 'excel', 'excel-expand', 'parquet', 'arrow'] as const; // prettier-ignore
+
+/** Exports a query in all formats and compares each with the page of the same query, and JSON text by text. */
+async function expectAlike(params: object, body: object): Promise<readonly Row[]> {
+  const [wanted, json, ...others] = await Promise.all([
+    page({ ...params, ...body }),
+    ...['json', ...formats].map((format) => exported({ format, params, ...body })),
+  ]);
+  const lines = gunzipSync(await bytesOf(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(wanted);
+  expect(json!.json['documents_count']).toBe(wanted.length);
+  for (const [i, format] of formats.entries()) {
+    const done = others[i]!;
+    const found = await differences(format, await bytesOf(done), wanted);
+    expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
+  }
+  return wanted;
+}
+
+const annotator_params = (): object => ({ data: { D: datasetId } });
+
+describe('every format has what the page has', () => {
+  test('of fields of all types', async () => {
+    const csv = await bytesOf(await exported({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
+    expect(csv.toString().split('\r\n')).toEqual([
+      'i,gene,info.af,seen,depth,ratio,label,tags,isBig,day,double,parts.rest,parts.csq,mixed,none,count,constant,_errors.ratio',
+      '0,BRCA15,0,2010-01-11,0,,"brca1, ""0","[""BRCA1"",""x0""]",false,2010-01-11,0,0,"[""stop"",""gain""]",fifty,,1,7.5,list index out of range',
+      '1,,0.25,2011-02-11,6,0.16666666666666666,"none, ""1","[null,""x1""]",false,2011-02-11,2,1,,1,,1,7.5,',
+      '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"egfr, ""2","[""EGFR"",""x2""]",false,2012-03-11,4,2,,2,,1,7.5,',
+      '',
+    ]);
+    await expectAlike({}, { target_fields, annotator_params: annotator_params() });
+  });
+
+  test('in the order and with the limit of the query, and the fields that it asks for', async () => {
+    const x = [{ name: 'x', expression: 'record.i % 10 + len(record.ad)', data_type: 'integer' }];
+    const params = { filters: [['i__range', [100, 300]]], ordering: ['-vaf', 'i'], limit: 50, fields: ['info', 'i'] }; // prettier-ignore
+    const found = await expectAlike(params, { target_fields: x });
+    expect(found).toHaveLength(50);
+    expect(found[0]).toEqual({ info: { af: 74.75 }, i: 299, x: 11 });
+    await expectAlike({ limit: 5, exclude_fields: ['_id', 'ad', 'info.af'] }, { target_fields: x });
+    await expectAlike({ limit: 5, fields: ['_commit', 'gene', '_id'] }, { target_fields: x });
+  });
+
+  test('where expressions make other records', async () => {
+    const csq = { name: 'csq', expression: "get(record, 'info.csq')", is_list: true };
+    const exploded = await expectAlike({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
+    expect(exploded.map(({ i, csq: one }) => `${i} ${one}`).slice(0, 4)).toEqual(['0 stop', '0 gain', '1 null', '2 null']); // prettier-ignore
+    expect(exploded).toHaveLength(14);
+    const melted = "melt(record, fields=['i', 'vaf'], key_field='what', value_field='of')";
+    const rows = await expectAlike({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }); // prettier-ignore
+    expect(rows).toHaveLength(60);
+    const even = await expectAlike({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }); // prettier-ignore
+    expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
+  });
+
+  test('where there is no record', async () => {
+    const target_fields = [{ name: 'n', expression: '1', data_type: 'long' }, { name: 's', expression: '"x"' }]; // prettier-ignore
+    const csv = async (body: object): Promise<string> => (await bytesOf(await exported({ format: 'csv', ...body }))).toString(); // prettier-ignore
+    expect(await csv({ params: { filters: [['i', -1]], fields: ['info.af', 'i'] }, target_fields })).toBe('info.af,i,n,s\r\n'); // prettier-ignore
+    const nothing = { post_annotation_expression: 'None' };
+    expect(await csv({ params: { fields: ['i'] }, annotator_params: nothing })).toBe('\r\n');
+  });
+
+  test('where parts of the records have other types', async () => {
+    const own = await newDataset();
+    const many = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    for (let from = 0; from < many.length; from += 5_000)
+      await imported({ dataset_id: own, data_records: many.slice(from, from + 5_000) });
+    const fields = [
+      { name: 'text', expression: "record.n if record.n < 17000 else 'x' + str(record.n)" },
+      { name: 'real', expression: 'record.n if record.n != 18000 else 0.5' },
+      { name: 'object', expression: "{'a': record.n} if record.n < 19000 else {'b': str(record.n)}" },
+      { name: 'whole', expression: 'record.n * 2 ** 31' },
+      { name: 'late', expression: 'None if record.n < 19999 else [1]' },
+    ]; // prettier-ignore
+    const body = { dataset_id: own, params: { fields: ['n'] }, target_fields: fields };
+    const wanted = many.map(({ n }) => ({
+      n,
+      text: n < 17_000 ? n : `x${n}`,
+      real: n === 18_000 ? 0.5 : n,
+      object: n < 19_000 ? { a: n } : { b: String(n) },
+      whole: n * 2 ** 31,
+      late: n < 19_999 ? null : [1],
+    }));
+    const bytes = await bytesOf(await exported({ ...body, format: 'parquet' }));
+    expect((await differences('parquet', bytes, wanted)).slice(0, 5)).toEqual([]);
+  });
+
+  test('of values that a type cannot have, with a warning', async () => {
+    const far = [{ name: 'far', expression: "float('inf') if record.i == 1 else 1.0" }];
+    const params = { fields: ['i'], limit: 3 };
+    const done = await exported({ format: 'csv', params, target_fields: far });
+    expect((await bytesOf(done)).toString()).toBe('i,far\r\n0,1\r\n1,\r\n2,1\r\n');
+    expect(done.json['metadata']).toMatchObject({ warnings: [{ field: 'far', count: 1, message: expect.stringContaining('null is stored') }] }); // prettier-ignore
+  });
+});
+
+test('have the rights of their user: a dataset that nobody may read is an error of the record', async () => {
+  const bob = await server.user('bob');
+  const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+  const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
+  const x = [{ name: 'x', expression: `dataset_count('${secret}')` }];
+  const csv = await bytesOf(await exported({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
+  expect(csv.toString()).toMatch(/^i,x,_errors\.x\r\n0,,.*Dataset query failed/);
+});
