@@ -59,7 +59,8 @@ export async function differences(
   const found: string[] = [];
   const keys = fieldsOf(wanted).join(' ');
   const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
-  if (fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
+  // Without records JSON does not tell its fields.
+  if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
   if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
   for (const [i, row] of rows.entries()) {
     for (const [c, name] of names.entries()) {

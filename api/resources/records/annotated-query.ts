@@ -1,7 +1,5 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { indexFields } from '../../../engine/query/request/fields.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { Form, isObject } from '../../http/form.js';
 import { JsonText } from '../../http/reply.js';
@@ -13,6 +11,7 @@ import {
   planAnnotation,
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
+import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';
 import { queryPage, requestedData } from './query-records.js';
 
@@ -61,9 +60,8 @@ async function annotated(
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  // Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
-  const computed = computedOnly(settings.fields, fields);
-  const conditions = computedConditions(scope, dataset, settings, query, computed);
+  const asked = computedQuery(settings, query, fields);
+  const conditions = asked && computedConditions(scope, dataset, asked);
   const { page, run } = conditions ?? { page: query, run: runQuery };
   const { head, results, tail } = await queryPage(context, dataset, page, signal, run, body);
   const annotatedResults = await runExpressions(scope, 'page', {
@@ -98,15 +96,4 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
     preExpression,
     postExpression,
   };
-}
-
-/** The names of the fields that only a query has, and not the dataset. */
-export function computedOnly(
-  computed: readonly { readonly name: string }[],
-  fields: readonly DatasetField[],
-): ReadonlySet<string> {
-  const stored = indexFields(fields);
-  return new Set(
-    computed.map(({ name }) => name).filter((name) => stored.find(name) === undefined),
-  );
 }

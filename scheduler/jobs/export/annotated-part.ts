@@ -16,8 +16,7 @@ import { recordAnnotation } from '../../expressions/annotations.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { lenientRules } from '../import/expressions/compute-fields.js';
 import { RecordColumns } from '../import/expressions/record-columns.js';
-import type { ExportAnnotation } from './export-types.js';
-import type { PartRows } from './part.js';
+import type { ExportAnnotation, PartRows } from './part.js';
 
 /** Records of an export of which expressions make others, for a pool thread: plain data. */
 export interface AnnotationJob extends PartRows {

@@ -15,10 +15,9 @@ import type { RunContext } from '../job.js';
 import { schemaName } from '../table/run-table.js';
 import { annotatedProjection, type AnnotatedColumns } from './annotated-columns.js';
 import type { AnnotatedPart } from './annotated-part.js';
-import type { ExportAnnotation } from './export-types.js';
 import { inOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';
-import type { PartRows } from './part.js';
+import type { ExportAnnotation, PartRows } from './part.js';
 
 /** The parts of which the records are annotated. */
 export const annotatedParts: PartLimits = { partRecords: recordsAhead };

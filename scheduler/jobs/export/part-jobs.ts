@@ -1,35 +1,37 @@
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
-import { findRows } from '../../../engine/query/plan/find.js';
+import type { RunOptions } from '../../../engine/query/plan/limits.js';
+import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
 import { numbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
 import type { RunContext } from '../job.js';
-import type { CommitExport, QueryExport } from './export-types.js';
+import type { CommitExport } from './export-types.js';
 import { PartCutter, type PartLimits } from './part-cutter.js';
 import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
-const exportMs = 24 * 3_600_000;
+export const exportMs = 24 * 3_600_000;
 
 /** Number of rows after which `acceptBatch` yields. */
 const rowsAtOnce = 4_096;
 
-/** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
-export async function* queryParts(
-  { snapshot, request }: Pick<QueryExport, 'snapshot' | 'request'>,
+/** The options of the query of an export. */
+export function queryOptions(
+  { datasetId }: Pick<Snapshot, 'datasetId'>,
+  { signal }: Pick<RunContext, 'signal'>,
+): RunOptions {
+  return { signal, timeoutMs: exportMs, subject: `dataset ${datasetId}` };
+}
+
+/** Cuts rows of a snapshot that a query finds, in order, into parts. */
+export async function* rowParts(
+  batches: AsyncIterable<RowBatch>,
+  snapshot: Snapshot,
   limits: PartLimits,
-  context: RunContext,
-  engine: QueryEngine | undefined,
 ): AsyncGenerator<PartRows> {
-  const options = {
-    signal: context.signal,
-    timeoutMs: exportMs,
-    subject: `dataset ${snapshot.datasetId}`,
-  };
   const cutter = new PartCutter(snapshot, limits);
-  for await (const batch of findRows(engine, snapshot, request, options))
+  for await (const batch of batches)
     for (const _ of acceptBatch(batch, cutter)) yield* cutter.taken();
   cutter.cut();
   yield* cutter.taken();

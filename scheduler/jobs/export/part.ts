@@ -8,8 +8,9 @@ import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { CallEnd } from '../../../engine/core/blocking-calls.js';
 import { recordAnnotation, recordText } from '../../expressions/annotations.js';
+import type { AnnotationTask } from '../../expressions/plan-annotation.js';
+import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import type { ExportAnnotation } from './export-types.js';
 import { AppError } from '../../../engine/core/errors.js';
 
 /** The rows of a part of an export, in order. */
@@ -18,6 +19,12 @@ export interface PartRows {
   readonly files: readonly CheckedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
+}
+
+/** What expressions do to the records of an export: plain data. */
+export interface ExportAnnotation extends EvaluationOrigin {
+  readonly task: AnnotationTask;
+  readonly sourceDataset: string;
 }
 
 /** A part of an export, for a pool thread: plain data. */

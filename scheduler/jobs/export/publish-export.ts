@@ -13,22 +13,30 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
+import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { project } from '../../../engine/query/results/projection.js';
+import type { Snapshot } from '../../../engine/store/store.js';
 import { titleKey, writerColumns } from '../../../writers/writer.js';
+import {
+  orderOf,
+  computedQuery,
+  separations,
+  type ComputedQuery,
+} from '../computed/computed-query.js';
+import { prepareComputedTable } from '../computed/prepare-computed.js';
 import { annotatedColumns } from './annotated-columns.js';
 import { checkFormat } from './format.js';
+import { exportMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
 import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
 import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from '../visible-data.js';
-import type { CommitExport, ExportParams, ExportResult } from './export-types.js';
+import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
 
 /** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
-export async function prepareExport(
-  task: TaskRow,
-  { catalog, store, now }: PublishContext,
-): Promise<ExportParams> {
+export async function prepareExport(task: TaskRow, context: PublishContext): Promise<ExportParams> {
+  const { catalog, store, now } = context;
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
   const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
@@ -36,7 +44,9 @@ export async function prepareExport(
   const settings = annotationOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
-  const request = parseExportParams(query, fields, await genesForQuery(query));
+  const asked = settings ? computedQuery(settings, query, fields) : undefined;
+  const found = asked ? withoutConditions(query) : query;
+  const request = parseExportParams(found, fields, await genesForQuery(found));
   const projection = project(snapshot.columns, fields, request);
   const titles = new Map(fields.map(({ path, title }) => [titleKey(path), title]));
   const columns = writerColumns(projection, titles);
@@ -52,12 +62,30 @@ export async function prepareExport(
     };
     const source = { columns: snapshot.columns, fields };
     const annotated = plan && annotatedColumns(plan.task, row.targetFields ?? [], source, request);
-    return { ...common, request, annotation, annotated, titles };
+    const search = asked ? await searchOf(asked, task, snapshot, context) : null;
+    return { ...common, request, search, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);
   return { ...common, before, which: writtenBy(commit) };
+}
+
+/** Plans the tables of which one finds the records. They are limited by the time and the space that an export may take alone. */
+async function searchOf(
+  asked: ComputedQuery,
+  task: TaskRow,
+  { datasetId, version }: Snapshot,
+  context: PublishContext,
+): Promise<ComputedSearch> {
+  const unlimited = { timeoutMs: exportMs, maxBytes: Infinity };
+  const attempts: ComputedSearch['attempts'][number][] = [];
+  for (const parts of await separations(asked)) {
+    const { order } = await orderOf(asked, parts, version);
+    const params = await prepareComputedTable(task, datasetId, order, context);
+    attempts.push({ parts, params: { ...params, ...unlimited } });
+  }
+  return { asked, attempts };
 }
 
 /** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */

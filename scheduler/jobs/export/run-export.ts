@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
-import { needsEngine } from '../../../engine/query/plan/find.js';
+import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { writerColumns, type FileContext, type FileWarning, type Writer } from '../../../writers/writer.js'; // prettier-ignore
@@ -10,12 +10,13 @@ import { writerNamed } from '../../../writers/index.js';
 import type { HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import { annotatedParts, annotatedTable } from './annotated-table.js';
-import type { ExportAnnotation, ExportParams, ExportResult, QueryExport } from './export-types.js';
+import { computedRows } from './computed-search.js';
+import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
 import { FinishedParts } from './finished-parts.js';
 import { inOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';
-import { commitParts, queryParts } from './part-jobs.js';
-import type { EncodedPart, PartJob, PartRows } from './part.js';
+import { commitParts, queryOptions, rowParts } from './part-jobs.js';
+import type { EncodedPart, ExportAnnotation, PartJob, PartRows } from './part.js';
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
@@ -25,7 +26,7 @@ export async function runExport(params: ExportParams, context: RunContext): Prom
     const parts = () => commitParts(params, writer, context.data);
     return writeFile({ ...params, parts, annotation: null, total: null }, writer, context);
   }
-  if (!needsEngine(params.snapshot, params.request))
+  if (params.search === null && !needsEngine(params.snapshot, params.request))
     return exportQuery(params, writer, context, undefined);
   return context.withQueryEngine((engine) => exportQuery(params, writer, context, engine));
 }
@@ -36,9 +37,14 @@ async function exportQuery(
   context: RunContext,
   engine: QueryEngine | undefined,
 ): Promise<ExportResult> {
-  const { annotation, annotated, file, titles } = params;
+  const { snapshot, request, search, annotation, annotated, file, titles } = params;
+  const options = queryOptions(snapshot, context);
+  const rows =
+    search === null
+      ? () => findRows(engine, snapshot, request, options)
+      : await computedRows(search, request.limit, context, engine!);
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
-    queryParts(params, limits, context, engine);
+    rowParts(rows(), snapshot, limits);
   const total = knownTotal(params);
   // Lines of JSON are made of the records as they are.
   if (annotation === null || annotated === null || writer.writesJsonLines === true)
@@ -48,12 +54,12 @@ async function exportQuery(
   const progress = (records: number): void => report(context, records, total);
   const table = await annotatedTable(source, context, progress);
   const columns = writerColumns(table.projection, titles);
-  const asked = { snapshot: table.snapshot, request: everyRecord };
   const made = {
     ...params,
     file: { ...file, projection: table.projection, columns },
     annotation: null,
-    parts: () => queryParts(asked, writer, context, undefined),
+    parts: () =>
+      rowParts(findRows(undefined, table.snapshot, everyRecord, options), table.snapshot, writer),
     total: table.snapshot.rows,
     warnings: table.warnings,
   };
@@ -135,7 +141,8 @@ async function longestLists(
 }
 
 /** The number of records, where the log alone tells it. */
-function knownTotal({ snapshot, request }: QueryExport): number | null {
+function knownTotal({ snapshot, request, search }: QueryExport): number | null {
+  if (search !== null) return null;
   return needsEngine(snapshot, request) ? null : Math.min(snapshot.rows, request.limit);
 }
 

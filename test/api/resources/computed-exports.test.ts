@@ -173,6 +173,60 @@ describe('every format has what the page has', () => {
   });
 });
 
+describe('find, sort and select by computed fields', () => {
+  const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
+  const late = { name: 'late', expression: "{'n': record.i * 2, 's': record.gene}" };
+
+  test.each<[object, readonly object[], number]>([
+    [{ filters: [['x', 3]], fields: ['i', 'x'] }, [x], 40],
+    [{ ordering: ['-x', 'i'], limit: 45, fields: ['x', 'i'] }, [x], 45],
+    [{ filters: [['i__lt', 90], { or: [['x__gt', 7], ['gene', 'TP53']] }], ordering: ['i'] }, [x], 36],
+    [{ query: 'x:3 OR x:4', fields: ['i'] }, [x], 80],
+    [{ filters: [['late.n__gte', 700]], ordering: ['-late.n'], fields: ['i'] }, [late], 50],
+    [{ filters: [['late.s', 'EGFR']], query: 'i:[0 TO 99]', limit: 7 }, [late], 7],
+    [{ filters: [['x', 11]], fields: ['i'] }, [x], 0],
+    [{ fields: ['x'], limit: 3 }, [x, late], 3],
+  ])('%j', async (params, fields, records) => {
+    expect(await expectAlike(params, { target_fields: fields })).toHaveLength(records);
+  }); // prettier-ignore
+
+  test('of which other records are made', async () => {
+    const body = { target_fields: [x], annotator_params: { post_annotation_expression: '[record] * record.x' } }; // prettier-ignore
+    const found = await expectAlike({ filters: [['x__in', [0, 2, 3]]], ordering: ['-i'], limit: 3, fields: ['i'] }, body); // prettier-ignore
+    expect(found).toEqual([{ i: 393, x: 3 }, { i: 393, x: 3 }, { i: 393, x: 3 }, { i: 392, x: 2 }, { i: 392, x: 2 }]); // prettier-ignore
+  });
+
+  test('of an earlier version', async () => {
+    const { json } = await ann.get(`/v2/datasets/${datasetId}/commits`);
+    const as_of = (json['data'] as readonly { id: number }[]).at(-1)!.id;
+    const csv = await bytesOf(await exported({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
+    expect(csv.toString()).toBe('i,x\r\n149,9\r\n139,9\r\n');
+  });
+
+  test.each<[object, string, object]>([
+    [{ filters: [['x__gt', 'many']] }, 'filters', {}],
+    [{ filters: [['x', 1], ['genee', 'TP53']] }, 'Did you mean', {}],
+    [{ ordering: ['x', 'noted'] }, 'noted', {}],
+    [{ facets: { x: {} } }, 'Not supported in an export', {}],
+    [{ filters: [['x', 1]], explain: true }, 'explain', {}],
+    [{ filters: [['x', 1]], limit: 0 }, 'limit', {}],
+    [{ filters: [['x', 1]], fields: ['y'] }, 'y', {}],
+    [{ filters: [['x', 1]] }, 'pre_annotation_expression', { annotator_params: { pre_annotation_expression: 'record' } }],
+  ])('400: %j names %s', async (params, wanted, more) => {
+    const body = { dataset_id: datasetId, format: 'csv', params, target_fields: [x], ...more };
+    const { status, json } = await ann.post('/v2/dataset_exports', body);
+    expect([status, Object.keys(json)]).toEqual([400, ['params']]);
+    expect(JSON.stringify(json)).toContain(wanted);
+  }); // prettier-ignore
+
+  test('by a field of which the type is known only from its values', async () => {
+    const auto = { name: 'auto', expression: 'record.gene' };
+    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params: { filters: [['auto__gt', 'x']] }, target_fields: [auto] }); // prettier-ignore
+    const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('does not apply to auto, which is of type string')]); // prettier-ignore
+  });
+});
+
 test('have the rights of their user: a dataset that nobody may read is an error of the record', async () => {
   const bob = await server.user('bob');
   const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));

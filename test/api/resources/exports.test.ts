@@ -205,15 +205,6 @@ describe('exports', () => {
       expect(JSON.stringify(records)).toContain('division by zero');
     });
 
-    test('are refused where the query would find or sort by one', async () => {
-      const x = { name: 'x', expression: 'record.n % 2', data_type: 'integer' };
-      for (const params of [{ filters: [['x', 1]] }, { ordering: ['-x'] }, { query: 'x:1' }]) {
-        const body = { dataset_id: datasetId, format: 'json', params, target_fields: [x] };
-        const { status, text } = await ann.post('/v2/dataset_exports', body);
-        expect([status, text]).toEqual([400, expect.stringContaining('x is computed by target_fields')]); // prettier-ignore
-      }
-    });
-
     test('may have more records than they read', async () => {
       const annotator_params = { post_annotation_expression: '[record, record]' };
       const once = await exported({ params: { fields: ['gene'] } });
