@@ -6,21 +6,10 @@ import type { QueryRequest } from '../../../engine/query/request/request.js';
 import { project, type Projected } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
+import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import { hintsOf } from '../import/expressions/record-columns.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declaredBy } from '../import/target-fields.js';
-
-/** What is known of the columns of the records that expressions make: plain data. */
-export interface AnnotatedColumns {
-  /** The columns of stored fields, which no expression changes. */
-  readonly stored: Columns;
-  /** These, and the computed ones whose types are declared. */
-  readonly known: Columns;
-  /** Columns whose types hint at those of the values. */
-  readonly hints: Columns;
-  /** The columns that every record has, in their order; null where expressions make the records. */
-  readonly fixed: readonly Projected[] | null;
-}
 
 /**
  * What is known of the columns of annotated records before there is one, where `request` finds the records, and the catalogue declares
