@@ -29,8 +29,9 @@ export function annotatedColumns(
     fields: request.fields,
     excludeFields: [...request.excludeFields, ...dropped],
   });
-  const declared = declaredBy(targetFields);
   const reserved = new Set(reservedColumns.map(({ name }) => name));
+  // Reserved fields are texts, whoever computes them.
+  const declared = declaredBy(targetFields).filter(({ name }) => !reserved.has(name));
   const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reserved.has(name)).map(({ column }) => column); // prettier-ignore
   const isGiven = (text: string): boolean => text.trim() !== '';
   if (isGiven(task.preExpression) || isGiven(task.postExpression)) {

@@ -154,6 +154,30 @@ describe('every format has what the page has', () => {
     expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
   });
 
+  test('under names that only case tells apart, with dots, and of reserved fields', async () => {
+    const own = await newDataset();
+    await imported({ dataset_id: own, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
+    const { json } = await ann.get(`/v2/datasets/${own}/fields`);
+    const [field] = (json['data'] as readonly { id: number; name: string }[]).filter(({ name }) => name === 'n'); // prettier-ignore
+    await ann.patch(`/v2/dataset_fields/${field!.id}`, { title: 'Number' });
+    const target_fields = [
+      { name: 'name', expression: 'record.Name.lower()' },
+      { name: 'NAME', expression: '1 / record.n', data_type: 'double' },
+      { name: 'n.x', expression: '[record.n]', data_type: 'integer', is_list: true },
+      { name: '_id', expression: "'id ' + record.Name", data_type: 'string' },
+    ];
+    const body = { dataset_id: own, params: { exclude_fields: ['_commit'] }, target_fields };
+    const csv = (await bytesOf(await exported({ ...body, format: 'csv' }))).toString();
+    expect(csv.split('\r\n')).toEqual([
+      '_id,Name,Number,_errors.old,_errors.NAME,name,NAME,n.x',
+      'id A,A,1,bad,,a,1,[1]',
+      'id B,B,0,,division by zero,b,,[0]',
+      '',
+    ]);
+    const page = await ann.call('POST', `/v2/datasets/${own}/data`, JSON.stringify({ ...body.params, target_fields }), { accept: 'text/csv' }); // prettier-ignore
+    expect(page.text).toBe(csv);
+  });
+
   test('where there is no record', async () => {
     const target_fields = [{ name: 'n', expression: '1', data_type: 'long' }, { name: 's', expression: '"x"' }]; // prettier-ignore
     const csv = async (body: object): Promise<string> => (await bytesOf(await exported({ format: 'csv', ...body }))).toString(); // prettier-ignore
