@@ -6,7 +6,7 @@ import { pageFormats } from '../../engine/query/results/encoded-page.js';
 import { pageRecords } from '../../engine/query/results/page-records.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';
 import { writeUnflushed } from '../../engine/store/segment.js';
-import { annotatedBatch, type AnnotatedBatch } from '../jobs/export/annotated-batch.js';
+import { annotatedBatch, fieldNames, type AnnotatedBatch } from '../jobs/export/annotated-batch.js';
 import { annotatedProjection } from '../jobs/export/annotated-columns.js';
 import type { AnnotatedColumns, PageTableTask } from './protocol.js';
 
@@ -16,9 +16,9 @@ export async function encodedTable(
   { columns: planned, titles, format: name, file }: PageTableTask,
 ): Promise<Uint8Array> {
   const { made, columns } = typedBatch(records, planned);
-  const { batch, names } = made;
+  const { batch } = made;
   const filled = new Set(batch.columns.map((column) => column.name));
-  const projection = annotatedProjection(planned, columns, names, filled);
+  const projection = annotatedProjection(planned, columns, fieldNames([made]), filled);
   const { format, head, tail } = pageFormats[name];
   const first = head(projection, titles);
   if (records.length === 0) return Buffer.concat([first, tail]);

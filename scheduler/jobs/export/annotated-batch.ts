@@ -6,7 +6,7 @@ import { FindingCollector, type Findings } from '../../../engine/ingest/findings
 import { givenId, reservedNames } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
-import { lenientRules } from '../import/expressions/compute-fields.js';
+import { errorsField, lenientRules } from '../import/expressions/compute-fields.js';
 import { RecordColumns } from '../import/expressions/record-columns.js';
 
 /** Records that expressions have made, as columns. */
@@ -63,6 +63,12 @@ export function annotatedBatch(
     findings: findings.result(),
     release: () => made.release(),
   };
+}
+
+/** The names of the fields of records in several batches, in the order in which they come; errors are the last. */
+export function fieldNames(batches: readonly Pick<AnnotatedBatch, 'names'>[]): readonly string[] {
+  const names = new Set(batches.flatMap((one) => one.names));
+  return names.delete(errorsField) ? [...names, errorsField] : [...names];
 }
 
 /** The batch with the values of the reserved fields in the reserved columns. */

@@ -7,7 +7,7 @@ import { project, type Projected } from '../../../engine/query/results/projectio
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
-import { hintsOf } from '../import/expressions/record-columns.js';
+import { typeHints } from '../import/expressions/input-columns.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declaredBy } from '../import/target-fields.js';
 
@@ -42,7 +42,7 @@ export function annotatedColumns(
     return {
       stored: [],
       known: isLast ? computed : [],
-      hints: hintsOf(isLast ? own : [...own, ...loose]),
+      hints: typeHints(isLast ? own : [...own, ...loose]),
       fixed: null,
     };
   }

@@ -13,6 +13,7 @@ import { recordsAhead } from '../../expressions/call-ahead.js';
 import type { AnnotatedColumns, HostRequest } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import { schemaName } from '../table/run-table.js';
+import { fieldNames } from './annotated-batch.js';
 import { annotatedProjection } from './annotated-columns.js';
 import type { AnnotatedPart } from './annotated-part.js';
 import { inOrder } from './in-order.js';
@@ -72,7 +73,7 @@ export async function annotatedTable(
   const segments = parts.flatMap(({ segment }) => segment ?? []);
   // The task's id is unique.
   const ids = { datasetId: taskId, version: 0 };
-  const names = [...new Set(parts.flatMap((part) => part.names))];
+  const names = fieldNames(parts);
   const filled = new Set(segments.flatMap((one) => one.columns.map(({ name }) => name)));
   const findings = mergeFindings(parts.map((part) => ({ findings: part.findings, linesBefore: 0 }))); // prettier-ignore
   return {

@@ -150,6 +150,9 @@ describe('every format has what the page has', () => {
     const melted = "melt(record, fields=['i', 'vaf'], key_field='what', value_field='of')";
     const rows = await expectAlike({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }, ['excel', 'parquet']); // prettier-ignore
     expect(rows).toHaveLength(60);
+    const late = "{'a': record.i, **({'late': 1} if record.i > 2 else {})}";
+    const failing = { target_fields: [{ name: 'x', expression: '1 // record.a' }], annotator_params: { pre_annotation_expression: late } }; // prettier-ignore
+    expect((await expectAlike({ limit: 5 }, failing, ['tsv', 'arrow']))[0]).toEqual({ a: 0, x: null, _errors: { x: expect.stringContaining('zero') } }); // prettier-ignore
     const even = await expectAlike({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }, ['csv-expand', 'arrow']); // prettier-ignore
     expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
   });

@@ -56,8 +56,3 @@ export class RecordColumns {
     for (const column of this.#made) column.release();
   }
 }
-
-/** The columns of the input whose types hint at those of the fields that expressions make of them. */
-export function hintsOf(columns: Columns): Columns {
-  return columns.filter(({ type, isList }) => !isList && type !== 'object');
-}

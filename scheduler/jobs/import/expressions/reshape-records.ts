@@ -14,8 +14,8 @@ import {
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
-import { computedNames } from './input-columns.js';
-import { hintsOf, RecordColumns } from './record-columns.js';
+import { computedNames, typeHints } from './input-columns.js';
+import { RecordColumns } from './record-columns.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -32,7 +32,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     reject: (_line, _code, _field, message) => void (misfit ??= message),
     warn: (line, code, field, message) => collector.warn(line, code, field, message),
   });
-  const made = new RecordColumns(columns, hintsOf(batch.columns), context);
+  const made = new RecordColumns(columns, typeHints(batch.columns), context);
   const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
   const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
   slots.all();
