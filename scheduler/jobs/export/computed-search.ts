@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { removeTree } from '../../../engine/core/files.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch, SegmentRows } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
@@ -73,13 +73,17 @@ const rowsAtOnce = 16_384;
 /** The rows of a batch, of each a segment and a row number in it. */
 function rowPairs(batch: RowBatch, { segments }: Snapshot): Int32Array {
   if ('refs' in batch) return Int32Array.from(batch.refs.flat());
-  const { segment, rows } = batch;
-  const count = segments[segment]!.rows;
-  const numbers = rows === 'all' ? Int32Array.from({ length: count }, (_, row) => row) : rows instanceof Int32Array ? rows : Int32Array.from(bitmapRows(rows)); // prettier-ignore
+  const { segment } = batch;
+  const numbers = rowNumbers(batch, segments[segment]!.rows);
   const pairs = new Int32Array(2 * numbers.length);
   for (let i = 0; i < numbers.length; i++) {
     pairs[2 * i] = segment;
     pairs[2 * i + 1] = numbers[i]!;
   }
   return pairs;
+}
+
+function rowNumbers({ rows }: SegmentRows, count: number): Int32Array {
+  if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
+  return rows instanceof Int32Array ? rows : Int32Array.from(bitmapRows(rows));
 }

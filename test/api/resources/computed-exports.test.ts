@@ -46,6 +46,9 @@ beforeAll(async () => {
   // In parts, so that there are several segments.
   for (let from = 0; from < count; from += 150)
     await imported({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
+  // Replaced records keep their place among the others, though later segments have them.
+  const replaced = records.filter(({ i }) => i % 90 === 3);
+  await imported({ dataset_id: datasetId, data_records: replaced, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
 });
 
 async function imported(body: object): Promise<void> {
