@@ -12,7 +12,8 @@ import type {
 } from '../../engine/change/sort-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import type { LengthJob, PartJob } from '../jobs/export/part.js';
+import type { AnnotatedPart, AnnotationJob } from '../jobs/export/annotated-part.js';
+import type { EncodedPart, LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -40,7 +41,8 @@ export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
-  readonly part: { readonly job: PartJob; readonly result: unknown };
+  readonly annotate: { readonly job: AnnotationJob; readonly result: AnnotatedPart };
+  readonly part: { readonly job: PartJob; readonly result: EncodedPart };
   readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };
   readonly lengths: { readonly job: LengthJob; readonly result: readonly number[] };

@@ -20,10 +20,12 @@ import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
+import { annotatePart, type AnnotatedPart, type AnnotationJob } from '../jobs/export/annotated-part.js'; // prettier-ignore
 import {
   encodePart,
   partBytes,
   partLengths,
+  type EncodedPart,
   type LengthJob,
   type PartJob,
 } from '../jobs/export/part.js';
@@ -62,10 +64,15 @@ export async function sort(order: SortOrder): Promise<Outcome<SortedSegment>> {
   return outcomeOf(() => sortRows(order));
 }
 
+/** Expressions make the records of an export of some of a dataset, as a segment in the task's scratch folder. */
+export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPart>> {
+  return outcomeOf(() => annotatePart(job));
+}
+
 /** Some records of an export become a part of its file, whose bytes are handed over. */
-export async function part(job: PartJob): Promise<Outcome<unknown>> {
+export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
-  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value)) : outcome;
+  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value.part)) : outcome;
 }
 
 /** The lengths of the longest lists of some records of an export. */
