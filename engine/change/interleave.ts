@@ -16,8 +16,9 @@ export interface Picks {
   readonly rows: Int32Array;
 }
 
-/** Rows of one column. */
+/** Rows of one column, which is the same column if they are all its rows in their order. */
 export function taken(column: Data, rows: Int32Array): Data {
+  if (rows.length === column.length && rows.every((row, i) => row === i)) return column;
   return interleaved([column], { from: new Uint8Array(rows.length), rows });
 }
 

@@ -1,29 +1,37 @@
 import type { Data } from 'apache-arrow';
+import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
-import { withoutRows } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
-import { decodePages, readChunk, type LeafPart } from '../parquet/read-chunk.js';
-import { decompressPages } from '../parquet/read-pages.js';
+import { pickRows } from '../parquet/pick-rows.js';
+import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import type { Extent } from '../parquet/read-footer.js';
+import { chunkPages, decompressPages } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
-import type { RowGroup, SegmentFile } from '../query/memory/segment-file.js';
-import { arrowSchema, parquetColumns } from '../store/arrow.js';
+import { SegmentFile, type RowGroup } from '../query/memory/segment-file.js';
+import {
+  arrowSchema,
+  parquetColumns,
+  plainParquetColumns,
+  reservedColumns,
+} from '../store/arrow.js';
 
 /** Rows of a segment: ascending numbers, or all. `columns` are those that it stores. */
 export interface RowsToRead {
-  readonly file: SegmentFile;
+  readonly segment: CheckedFile;
   readonly columns: Columns;
   readonly rows: Int32Array | 'all';
 }
 
 /**
- * Reads rows of several segments, one after the other, as Arrow columns: the reserved ones, then `columns`. What a segment does not store
- * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read where these are few. Throws `damaged`.
+ * Reads rows of several segments, one after the other, as Arrow columns, one for each of `columns`. What a segment does not store
+ * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read. Throws `damaged`.
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
-  const schema = parquetSchema(parquetColumns(columns));
+  const schema = parquetSchema(plainParquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
-  for (const { file, columns: own, rows } of sources) {
+  for (const { segment, columns: own, rows } of sources) {
+    const file = new SegmentFile(segment);
     const stored = parquetSchema(parquetColumns(own));
     try {
       for (const group of file.groups) {
@@ -38,9 +46,11 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
     } catch (error) {
       if (error instanceof RangeError) throw file.damaged('has rows that cannot be read', error);
       throw error;
+    } finally {
+      file.close();
     }
   }
-  return assemble(schema, parts, arrowSchema(columns).fields);
+  return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
 
 /** The rows of a group, numbered from its first. */
@@ -58,21 +68,17 @@ function partOf(
   rows: RowsToRead['rows'],
 ): LeafPart {
   const chunk = group.chunks[number]!;
-  const { isCompressed, dictionaryOffset, dataOffset } = chunk;
-  const pages = rows === 'all' ? undefined : file.pages(group, chunk);
-  if (rows === 'all' || pages === undefined)
-    return only(
-      readChunk(file.read(chunk.begin, chunk.bytes), leaf, chunk),
-      leaf,
-      group.rows,
-      rows,
-    );
+  if (rows === 'all') return readChunk(file.read(chunk.begin, chunk.bytes), leaf, chunk);
+  const pages = file.pages(group, chunk);
+  if (pages === undefined)
+    return pickRows(chunkPages(file.read(chunk.begin, chunk.bytes), chunk), leaf, rows);
   const { firstRows, offsets, bytes } = pages;
-  const wanted: { bytes: Uint8Array; isCompressed: boolean }[] = [];
-  if (dictionaryOffset !== undefined) {
-    const dictionary = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
-    wanted.push({ bytes: dictionary, isCompressed });
-  }
+  const wanted: Extent[] = [];
+  if (chunk.dictionaryOffset !== undefined)
+    wanted.push({
+      begin: chunk.dictionaryOffset,
+      bytes: chunk.dataOffset - chunk.dictionaryOffset,
+    });
   /** The rows among those of the pages that are read. */
   const among = new Int32Array(rows.length);
   let [before, page] = [0, -1];
@@ -80,12 +86,30 @@ function partOf(
     if (page < 0 || row >= firstRows[page + 1]!) {
       if (page >= 0) before += firstRows[page + 1]! - firstRows[page]!;
       page = pageOf(firstRows, row);
-      wanted.push({ bytes: file.read(offsets[page]!, bytes[page]!), isCompressed });
+      wanted.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
     among[i] = before + row - firstRows[page]!;
   }
-  const part = decodePages(decompressPages(wanted), leaf);
-  return only(part, leaf, before + firstRows[page + 1]! - firstRows[page]!, among);
+  const { isCompressed } = chunk;
+  const stored = readExtents(file, wanted).map((one) => ({ bytes: one, isCompressed }));
+  return pickRows(decompressPages(stored), leaf, among);
+}
+
+/** Reads parts of a file, ascending: those that follow one another in one step. */
+function readExtents(file: SegmentFile, extents: readonly Extent[]): readonly Uint8Array[] {
+  const found: Uint8Array[] = [];
+  for (let from = 0; from < extents.length;) {
+    const { begin } = extents[from]!;
+    let end = begin;
+    let to = from;
+    for (; to < extents.length && extents[to]!.begin === end; to++) end += extents[to]!.bytes;
+    const bytes = file.read(begin, end - begin);
+    for (; from < to; from++) {
+      const at = extents[from]!.begin - begin;
+      found.push(bytes.subarray(at, at + extents[from]!.bytes));
+    }
+  }
+  return found;
 }
 
 /** The index of the page that holds a row. */
@@ -97,21 +121,4 @@ function pageOf(firstRows: Int32Array, row: number): number {
     else high = middle - 1;
   }
   return low;
-}
-
-/** Some rows of a part that has `count` of them. */
-function only(
-  part: LeafPart,
-  { maxDefinition }: ParquetLeaf,
-  count: number,
-  rows: RowsToRead['rows'],
-): LeafPart {
-  if (rows === 'all') return part;
-  const others = new Int32Array(count - rows.length);
-  let next = 0;
-  let at = 0;
-  for (let row = 0; row < count; row++)
-    if (rows[next] === row) next++;
-    else others[at++] = row;
-  return withoutRows(part, maxDefinition, others, 0).part;
 }
