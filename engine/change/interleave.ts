@@ -18,7 +18,9 @@ export interface Picks {
 
 /** Rows of one column, which is the same column if they are all its rows in their order. */
 export function taken(column: Data, rows: Int32Array): Data {
-  if (rows.length === column.length && rows.every((row, i) => row === i)) return column;
+  let same = 0;
+  while (same < rows.length && rows[same] === same) same++;
+  if (same === column.length && same === rows.length) return column;
   return interleaved([column], { from: new Uint8Array(rows.length), rows });
 }
 

@@ -101,29 +101,43 @@ function pickedRows(
   columns: Columns,
 ): { readonly columns: readonly Data[]; readonly rows: Int32Array } {
   if (columns.length === 0) return { columns: [], rows };
-  const most = rows.reduce((a, b) => Math.max(a, b), 0) + 1;
-  const order = ascendingOrder(Float64Array.from(rows, (row, i) => numbers[i]! * most + row));
-  const places = new Int32Array(order.length);
-  let before = 0;
+  const keys = new Float64Array(rows.length);
+  let most = 0;
+  for (let i = 0; i < rows.length; i++) if (rows[i]! > most) most = rows[i]!;
+  for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (most + 1) + rows[i]!;
+  const order = ascendingOrder(keys);
+  const places = new Int32Array(rows.length);
+  const distinct = new Int32Array(rows.length);
   const sources: RowsToRead[] = [];
-  for (let from = 0; from < order.length;) {
-    const number = numbers[order[from]!]!;
-    const own: number[] = [];
-    for (; from < order.length && numbers[order[from]!] === number; from++) {
-      const row = rows[order[from]!]!;
-      if (own.at(-1) !== row) own.push(row); // with `id_fields`, a record may replace several
-      places[order[from]!] = before + own.length - 1;
-    }
-    before += own.length;
+  let [begin, end, number] = [0, 0, -1];
+  const close = (): void => {
+    if (end === begin) return;
     const segment = segments[number]!;
-    sources.push({ segment, columns: segment.columns, rows: Int32Array.from(own) });
+    sources.push({ segment, columns: segment.columns, rows: distinct.subarray(begin, end) });
+    begin = end;
+  };
+  for (let at = 0; at < rows.length; at++) {
+    const i = order?.[at] ?? at;
+    if (numbers[i] !== number) {
+      close();
+      number = numbers[i]!;
+    }
+    // With `id_fields`, one record may replace several.
+    if (end === begin || distinct[end - 1] !== rows[i]) distinct[end++] = rows[i]!;
+    places[i] = end - 1;
   }
+  close();
   return { columns: readRows(sources, columns), rows: places };
 }
 
 /** The column of these row ids. */
 export function rowIdData(rowIds: Float64Array): Data {
-  const data = BigInt64Array.from(rowIds, BigInt);
+  const halves = new Int32Array(2 * rowIds.length);
+  for (let i = 0; i < rowIds.length; i++) {
+    halves[2 * i] = rowIds[i]!; // modulo 2^32
+    halves[2 * i + 1] = Math.floor(rowIds[i]! / 2 ** 32);
+  }
+  const data = new BigInt64Array(halves.buffer);
   return makeData({ type: new Int64(), length: rowIds.length, nullCount: 0, data });
 }
 

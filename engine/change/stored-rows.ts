@@ -2,6 +2,7 @@ import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
+import { lowerBound } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
@@ -56,8 +57,8 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
 /** The rows of a group, numbered from its first. */
 function rowsIn(rows: RowsToRead['rows'], { first, rows: count }: RowGroup): RowsToRead['rows'] {
   if (rows === 'all') return rows;
-  const own = rows.filter((row) => row >= first && row < first + count).map((row) => row - first);
-  return own.length === count ? 'all' : own;
+  const own = rows.subarray(lowerBound(rows, first), lowerBound(rows, first + count));
+  return own.length === count ? 'all' : own.map((row) => row - first);
 }
 
 function partOf(
@@ -82,10 +83,11 @@ function partOf(
   /** The rows among those of the pages that are read. */
   const among = new Int32Array(rows.length);
   let [before, page] = [0, -1];
-  for (const [i, row] of rows.entries()) {
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
     if (page < 0 || row >= firstRows[page + 1]!) {
       if (page >= 0) before += firstRows[page + 1]! - firstRows[page]!;
-      page = pageOf(firstRows, row);
+      page = lowerBound(firstRows, row + 1) - 1;
       wanted.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
     among[i] = before + row - firstRows[page]!;
@@ -110,15 +112,4 @@ function readExtents(file: SegmentFile, extents: readonly Extent[]): readonly Ui
     }
   }
   return found;
-}
-
-/** The index of the page that holds a row. */
-function pageOf(firstRows: Int32Array, row: number): number {
-  let [low, high] = [0, firstRows.length - 2];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (firstRows[middle]! <= row) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

@@ -38,17 +38,29 @@ export function merged(a: Int32Array, b: Int32Array): Int32Array {
   return result.subarray(0, count);
 }
 
-/** The indices of whole numbers, none of them negative, in the order of these; equal ones stay in their order. */
-export function ascendingOrder(numbers: Float64Array): Int32Array {
-  const order = Int32Array.from(numbers.keys());
-  let isSorted = true;
-  for (let i = 1; i < numbers.length && isSorted; i++) isSorted = numbers[i - 1]! <= numbers[i]!;
-  if (isSorted) return order;
-  const least = numbers.reduce((a, b) => Math.min(a, b));
-  const most = numbers.reduce((a, b) => Math.max(a, b));
+/** The indices of whole numbers in the order of these; equal ones stay in their order. Undefined if they are in order already. */
+export function ascendingOrder(
+  numbers: Float64Array | Int32Array | readonly number[],
+): Int32Array | undefined {
   const count = numbers.length;
-  // Twenty times as fast as a sort that calls a function: number and index together as one number.
-  if ((most - least + 1) * count <= Number.MAX_SAFE_INTEGER)
-    return Int32Array.from(numbers.map((one, i) => (one - least) * count + i).sort(), (one) => one % count); // prettier-ignore
+  let [least, most] = [Infinity, -Infinity];
+  let isSorted = true;
+  for (let i = 0; i < count; i++) {
+    const one = numbers[i]!;
+    if (one < most) isSorted = false;
+    if (one < least) least = one;
+    if (one > most) most = one;
+  }
+  if (isSorted) return undefined;
+  const order = new Int32Array(count);
+  // Number and index together as one number: sorting with a function takes twenty times as long.
+  if ((most - least + 1) * count <= Number.MAX_SAFE_INTEGER) {
+    const keys = new Float64Array(count);
+    for (let i = 0; i < count; i++) keys[i] = (numbers[i]! - least) * count + i;
+    keys.sort();
+    for (let i = 0; i < count; i++) order[i] = keys[i]! % count;
+    return order;
+  }
+  for (let i = 0; i < count; i++) order[i] = i;
   return order.sort((a, b) => numbers[a]! - numbers[b]! || a - b);
 }

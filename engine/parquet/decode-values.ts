@@ -41,49 +41,19 @@ export function readValues(
         : deltaInt64s(source, count);
     case encodingId.deltaByteArray:
       return deltaStrings(source, count);
-    case encodingId.rleDictionary:
-      return withIndices(source, count, (indices) => gathered(entries(dictionary), indices, count));
+    case encodingId.rleDictionary: {
+      if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
+      const indices = acquire(Int32Array, count);
+      try {
+        readHybrid(source, source.byte(), count, indices);
+        return gathered(dictionary, indices, count);
+      } finally {
+        release(indices);
+      }
+    }
     default:
       throw new RangeError(`encoding ${encoding} is not supported`);
   }
-}
-
-/**
- * The same for some of the `count` values of a page, whose numbers `picks` gives: of the entries of a dictionary, only those of these values are
- * copied.
- */
-export function pickValues(
-  source: ByteSource,
-  physical: number,
-  encoding: number,
-  count: number,
-  dictionary: DecodedValues | undefined,
-  picks: Int32Array,
-): DecodedValues {
-  if (encoding !== encodingId.rleDictionary) {
-    const values = readValues(source, physical, encoding, count, dictionary);
-    return gathered(values, picks, picks.length);
-  }
-  return withIndices(source, count, (indices) => {
-    const picked = picks.map((pick) => indices[pick]!);
-    return gathered(entries(dictionary), picked, picked.length);
-  });
-}
-
-function withIndices<T>(source: ByteSource, count: number, use: (indices: Int32Array) => T): T {
-  const indices = acquire(Int32Array, count);
-  try {
-    readHybrid(source, source.byte(), count, indices);
-    return use(indices);
-  } finally {
-    release(indices);
-  }
-}
-
-function entries(dictionary: DecodedValues | undefined): DecodedValues {
-  if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-  if (dictionary.kind === 'booleans') throw new RangeError('booleans have no dictionary');
-  return dictionary;
 }
 
 function plain(source: ByteSource, physical: number, count: number): DecodedValues {
@@ -172,14 +142,9 @@ function deltaStrings(source: ByteSource, count: number): DecodedValues {
   return stringsOf(target, readDeltaStrings(source, count, target, 0, 0));
 }
 
-/** The values with these indices, which may be entries of a dictionary. */
+/** The dictionary entries with these indices. */
 function gathered(dictionary: DecodedValues, indices: Int32Array, count: number): DecodedValues {
   switch (dictionary.kind) {
-    case 'booleans': {
-      const booleans = new Uint8Array(count);
-      for (let i = 0; i < count; i++) booleans[i] = dictionary.booleans[indices[i]!]!;
-      return { kind: 'booleans', booleans };
-    }
     case 'int32s': {
       const int32s = new Int32Array(count);
       for (let i = 0; i < count; i++) int32s[i] = dictionary.int32s[indices[i]!]!;
@@ -207,5 +172,7 @@ function gathered(dictionary: DecodedValues, indices: Int32Array, count: number)
         gatherStrings({ bytes, offsets, view }, indices, count, target, 0, 0),
       );
     }
+    default:
+      throw new RangeError('booleans have no dictionary');
   }
 }

@@ -1,5 +1,5 @@
-import { acquire, release } from '../core/buffers.js';
-import { pickValues, readValues, type DecodedValues } from './decode-values.js';
+import { acquire, grown, release } from '../core/buffers.js';
+import { ValuePicker } from './pick-values.js';
 import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
 import type { ParquetLeaf } from './schema.js';
@@ -16,36 +16,34 @@ export function pickRows(
 ): LeafPart {
   const { physical, maxRepetition } = leaf;
   const levels: PickedLevels[] = [];
-  const values: DecodedValues[] = [];
-  let dictionary: DecodedValues | undefined;
+  const values = new ValuePicker(physical, rows.length);
+  let picks = acquire(Int32Array, 1);
   let [first, next] = [0, 0];
-  for (const { isDictionary, body, count, encoding } of pages) {
-    if (isDictionary) {
-      dictionary = readValues(body, physical, encoding, count, undefined);
-      continue;
-    }
-    const picks = acquire(Int32Array, count);
-    try {
-      const own = pickLevels(body, count, leaf, { rows, next, first }, picks);
+  try {
+    for (const page of pages) {
+      if (page.isDictionary) {
+        values.dictionary(page);
+        continue;
+      }
+      if (page.count > picks.length) picks = grown(picks, page.count);
+      const own = pickLevels(page, leaf, { rows, next, first }, picks);
+      values.pick(page, own.present, picks, own.picked);
       if (own.definition.length > 0) levels.push(own);
-      if (own.picked > 0)
-        values.push(
-          pickValues(body, physical, encoding, own.present, dictionary, picks.subarray(0, own.picked)), // prettier-ignore
-        );
       first += own.rows;
       next = own.next;
-    } finally {
-      release(picks);
     }
+    if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
+    const definition = joined(levels.map((page) => page.definition));
+    return {
+      slots: definition.length,
+      definition,
+      repetition: maxRepetition > 0 ? joined(levels.map((page) => page.repetition!)) : undefined,
+      values: [values.finish()],
+    };
+  } finally {
+    release(picks);
+    values.release();
   }
-  if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
-  const definition = joined(levels.map((page) => page.definition));
-  return {
-    slots: definition.length,
-    definition,
-    repetition: maxRepetition > 0 ? joined(levels.map((page) => page.repetition!)) : undefined,
-    values,
-  };
 }
 
 /** The rows that are wanted: those from index `next` on are not among the pages before, which end at row `first`. */
@@ -70,8 +68,7 @@ interface PickedLevels {
 
 /** Reads the levels of a page. The numbers of the values that are wanted, counted from its first value, become the first of `picks`. */
 function pickLevels(
-  body: DecompressedPage['body'],
-  count: number,
+  { body, count }: DecompressedPage,
   leaf: ParquetLeaf,
   wanted: WantedRows,
   picks: Int32Array,

@@ -94,7 +94,7 @@ async function replaced(
   const read = given.map((segment) => ({ ...segment, path: join(scratch, segment.path) }));
   const keepsOthers = mode === 'upsert';
   const isWhole = !keepsOthers || given.every((segment) => hasAll(segment, snapshot.columns));
-  const replacing = partsOf(matches, pool.threads, isWhole).map((part, i) =>
+  const replacing = partsOf(matches, given, pool.threads, isWhole).map((part, i) =>
     pool.run(
       'replace',
       () => ({

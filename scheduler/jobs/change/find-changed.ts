@@ -51,7 +51,10 @@ export async function findChanged(
   }));
   const keys = idFields === null ? [ownId] : idFields.map((name) => keyColumn(name, columns));
   const files = segmentFiles(snapshot);
-  const sizes = snapshot.segments.map(({ rows }) => rows);
+  // A segment whose `_id`s are known is searched without reading it.
+  const sizes = snapshot.segments.map(({ rows, idRuns }) =>
+    idFields === null && idRuns !== undefined ? 0 : rows,
+  );
   const shares = sharesOf(sizes, pool.threads);
   const found = await Promise.all(
     shares.map((numbers) => {
@@ -84,7 +87,7 @@ export async function findChanged(
   return {
     snapshot,
     update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
-    matches: matchesOf(first.wanted, mode === 'delete' ? [] : all),
+    matches: matchesOf(first, mode === 'delete' ? [] : all),
     rows,
     notFound: first.distinct - (idFields === null ? rows : foundKeys(all)),
   };
@@ -142,16 +145,16 @@ function foundKeys(all: readonly Match[]): number {
   return found.size;
 }
 
-/** The matches with the records that name the rows; no two records have the same key. */
-function matchesOf(wanted: readonly Int32Array[], all: readonly Match[]): RowMatches {
-  const keys = wanted.reduce((most, own) => own.reduce((a, b) => Math.max(a, b), most), -1) + 1;
-  const [fileOf, rowOf] = [new Int32Array(keys), new Int32Array(keys)];
-  for (const [file, own] of wanted.entries())
-    own.forEach((key, row) => {
-      if (key < 0) return;
+/** The matches with the records that name the rows; no two records have the same key, of which there are `distinct`. */
+function matchesOf({ wanted, distinct }: FoundRows, all: readonly Match[]): RowMatches {
+  const [fileOf, rowOf] = [new Int32Array(distinct), new Int32Array(distinct)];
+  for (const [file, keys] of wanted.entries())
+    for (let row = 0; row < keys.length; row++) {
+      const key = keys[row]!;
+      if (key < 0) continue;
       fileOf[key] = file;
       rowOf[key] = row;
-    });
+    }
   const count = all.reduce((sum, { rows }) => sum + rows.length, 0);
   const found = {
     files: new Int32Array(count),
@@ -161,16 +164,14 @@ function matchesOf(wanted: readonly Int32Array[], all: readonly Match[]): RowMat
     rowIds: new Float64Array(count),
   };
   let end = 0;
-  for (const { segment, rows, keys: numbers, rowIds } of all.toSorted(
-    (a, b) => a.segment - b.segment,
-  )) {
-    // prettier-ignore
-    found.files.set(numbers.map((key) => fileOf[key]!), end); // prettier-ignore
-    found.given.set(numbers.map((key) => rowOf[key]!), end); // prettier-ignore
+  for (const { segment, rows, keys, rowIds } of all.toSorted((a, b) => a.segment - b.segment)) {
     found.segments.fill(segment, end, end + rows.length);
     found.rows.set(rows, end);
     found.rowIds.set(rowIds, end);
-    end += rows.length;
+    for (let i = 0; i < keys.length; i++, end++) {
+      found.files[end] = fileOf[keys[i]!]!;
+      found.given[end] = rowOf[keys[i]!]!;
+    }
   }
   return byRowId(found);
 }

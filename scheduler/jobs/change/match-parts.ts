@@ -11,36 +11,52 @@ const fewRows = 1 << 14;
 
 /** The matches in the order of their row ids. */
 export function byRowId(matches: RowMatches): RowMatches {
-  return inOrder(matches, ascendingOrder(matches.rowIds));
+  const order = ascendingOrder(matches.rowIds);
+  return order === undefined ? matches : picked(matches, order);
 }
 
 /**
- * Divides matches into those of the segments that are written, so that all threads have work. Parts of the order of row ids read each page of
- * the replaced rows once; if none has to be read (`isWhole`), parts of the order of the given records read each page of these once instead.
+ * Divides matches, which are in the order of their row ids, into those of the segments that are written, so that all threads have work. Parts of that order read each page of
+ * the replaced rows once. If none has to be read (`isWhole`), parts of the order of the given records read each page of these once instead.
  */
 export function partsOf(
   matches: RowMatches,
+  given: readonly Pick<Segment, 'rows'>[],
   threads: number,
   isWhole: boolean,
 ): readonly RowMatches[] {
   const count = matches.given.length;
-  if (count === 0) return [];
-  const ordered = isWhole
-    ? inOrder(matches, ascendingOrder(Float64Array.from(matches.files)))
-    : matches;
   const parts = Math.max(Math.ceil(count / maxRows), Math.min(threads, Math.ceil(count / fewRows)));
-  const cut = (i: number): number => Math.floor((i * count) / parts);
-  return Array.from({ length: parts }, (_, i) => byRowId(sliceOf(ordered, cut(i), cut(i + 1))));
+  const ranks = isWhole ? givenRanks(matches, given) : undefined;
+  const members = Array.from({ length: parts }, (): number[] => []);
+  for (let i = 0; i < count; i++) members[Math.floor(((ranks?.[i] ?? i) * parts) / count)]!.push(i);
+  return members.map((some) => picked(matches, some));
+}
+
+/** For each match, how many others have given records before its own. */
+function givenRanks(
+  { files, given: rows }: RowMatches,
+  given: readonly Pick<Segment, 'rows'>[],
+): Int32Array {
+  const firsts = new Int32Array(given.length + 1);
+  for (const [file, segment] of given.entries()) firsts[file + 1] = firsts[file]! + segment.rows;
+  const before = new Int32Array(firsts[given.length]! + 1);
+  for (let i = 0; i < rows.length; i++) before[firsts[files[i]!]! + rows[i]! + 1]!++;
+  for (let at = 1; at < before.length; at++) before[at]! += before[at - 1]!;
+  const ranks = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) ranks[i] = before[firsts[files[i]!]! + rows[i]!]!;
+  return ranks;
 }
 
 /** For each of the given segments, its rows that are in no match, ascending. */
 export function restsOf(given: readonly Segment[], matches: RowMatches): readonly Int32Array[] {
   const isMatched = given.map(({ rows }) => new Uint8Array(rows));
-  for (const [i, row] of matches.given.entries()) isMatched[matches.files[i]!]![row] = 1;
-  return isMatched.map((matched) => {
-    const rest = new Int32Array(matched.length);
+  const { files, given: matched } = matches;
+  for (let i = 0; i < matched.length; i++) isMatched[files[i]!]![matched[i]!] = 1;
+  return isMatched.map((flags) => {
+    const rest = new Int32Array(flags.length);
     let count = 0;
-    for (let row = 0; row < matched.length; row++) if (matched[row] === 0) rest[count++] = row;
+    for (let row = 0; row < flags.length; row++) if (flags[row] === 0) rest[count++] = row;
     return rest.slice(0, count);
   });
 }
@@ -60,29 +76,26 @@ export function hasAll(
   });
 }
 
-function inOrder(
+/** The matches with these indices. */
+function picked(
   { files, given, segments, rows, rowIds }: RowMatches,
-  order: Int32Array,
+  indices: readonly number[] | Int32Array,
 ): RowMatches {
-  return {
-    files: order.map((i) => files[i]!),
-    given: order.map((i) => given[i]!),
-    segments: order.map((i) => segments[i]!),
-    rows: order.map((i) => rows[i]!),
-    rowIds: Float64Array.from(order, (i) => rowIds[i]!),
+  const count = indices.length;
+  const some = {
+    files: new Int32Array(count),
+    given: new Int32Array(count),
+    segments: new Int32Array(count),
+    rows: new Int32Array(count),
+    rowIds: new Float64Array(count),
   };
-}
-
-function sliceOf(
-  { files, given, segments, rows, rowIds }: RowMatches,
-  from: number,
-  to: number,
-): RowMatches {
-  return {
-    files: files.slice(from, to),
-    given: given.slice(from, to),
-    segments: segments.slice(from, to),
-    rows: rows.slice(from, to),
-    rowIds: rowIds.slice(from, to),
-  };
+  for (let at = 0; at < count; at++) {
+    const i = indices[at]!;
+    some.files[at] = files[i]!;
+    some.given[at] = given[i]!;
+    some.segments[at] = segments[i]!;
+    some.rows[at] = rows[i]!;
+    some.rowIds[at] = rowIds[i]!;
+  }
+  return some;
 }
