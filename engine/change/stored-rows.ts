@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
+import { acquire, release } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { lowerBound } from '../parquet/drop-rows.js';
@@ -9,7 +10,12 @@ import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import type { Extent } from '../parquet/read-footer.js';
 import { chunkPages, decompressPages } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
-import { SegmentFile, type RowGroup } from '../query/memory/segment-file.js';
+import {
+  SegmentFile,
+  type OffsetIndex,
+  type RowGroup,
+  type SegmentChunk,
+} from '../query/memory/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,
@@ -69,18 +75,30 @@ function partOf(
   rows: RowsToRead['rows'],
 ): LeafPart {
   const chunk = group.chunks[number]!;
-  if (rows === 'all') return readChunk(file.read(chunk.begin, chunk.bytes), leaf, chunk);
-  const pages = file.pages(group, chunk);
-  if (pages === undefined)
-    return pickRows(chunkPages(file.read(chunk.begin, chunk.bytes), chunk), leaf, rows);
-  const { firstRows, offsets, bytes } = pages;
-  const wanted: Extent[] = [];
-  if (chunk.dictionaryOffset !== undefined)
-    wanted.push({
-      begin: chunk.dictionaryOffset,
-      bytes: chunk.dataOffset - chunk.dictionaryOffset,
-    });
-  /** The rows among those of the pages that are read. */
+  const pages = rows === 'all' ? undefined : file.pages(group, chunk);
+  if (rows === 'all' || pages === undefined)
+    return withExtents(
+      file,
+      [chunk],
+      ([bytes]) =>
+      rows === 'all' ? readChunk(bytes!, leaf, chunk) : pickRows(chunkPages(bytes!, chunk), leaf, rows), // prettier-ignore
+    );
+  const { extents, among } = pagesOf(chunk, pages, rows);
+  const { isCompressed } = chunk;
+  return withExtents(file, extents, (parts) =>
+    pickRows(decompressPages(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
+  );
+}
+
+/** The dictionary of a chunk and the data pages that hold some rows, and the numbers of these among the rows of those pages. */
+function pagesOf(
+  { dictionaryOffset, dataOffset }: SegmentChunk,
+  { firstRows, offsets, bytes }: OffsetIndex,
+  rows: Int32Array,
+): { readonly extents: readonly Extent[]; readonly among: Int32Array } {
+  const extents: Extent[] = [];
+  if (dictionaryOffset !== undefined)
+    extents.push({ begin: dictionaryOffset, bytes: dataOffset - dictionaryOffset });
   const among = new Int32Array(rows.length);
   let [before, page] = [0, -1];
   for (let i = 0; i < rows.length; i++) {
@@ -88,28 +106,32 @@ function partOf(
     if (page < 0 || row >= firstRows[page + 1]!) {
       if (page >= 0) before += firstRows[page + 1]! - firstRows[page]!;
       page = lowerBound(firstRows, row + 1) - 1;
-      wanted.push({ begin: offsets[page]!, bytes: bytes[page]! });
+      extents.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
     among[i] = before + row - firstRows[page]!;
   }
-  const { isCompressed } = chunk;
-  const stored = readExtents(file, wanted).map((one) => ({ bytes: one, isCompressed }));
-  return pickRows(decompressPages(stored), leaf, among);
+  return { extents, among };
 }
 
-/** Reads parts of a file, ascending: those that follow one another in one step. */
-function readExtents(file: SegmentFile, extents: readonly Extent[]): readonly Uint8Array[] {
-  const found: Uint8Array[] = [];
-  for (let from = 0; from < extents.length;) {
-    const { begin } = extents[from]!;
-    let end = begin;
-    let to = from;
-    for (; to < extents.length && extents[to]!.begin === end; to++) end += extents[to]!.bytes;
-    const bytes = file.read(begin, end - begin);
-    for (; from < to; from++) {
-      const at = extents[from]!.begin - begin;
-      found.push(bytes.subarray(at, at + extents[from]!.bytes));
+/** Reads parts of a file, ascending, those that follow one another in one step. Their bytes are valid until `use` returns. */
+function withExtents<T>(
+  file: SegmentFile,
+  extents: readonly Extent[],
+  use: (parts: readonly Uint8Array[]) => T,
+): T {
+  const buffer = acquire(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
+  try {
+    const parts: Uint8Array[] = [];
+    let filled = 0;
+    for (let i = 0; i < extents.length;) {
+      const { begin } = extents[i]!;
+      const from = filled;
+      for (; i < extents.length && extents[i]!.begin === begin + filled - from; i++)
+        parts.push(buffer.subarray(filled, (filled += extents[i]!.bytes)));
+      file.readInto(buffer.subarray(from, filled), begin);
     }
+    return use(parts);
+  } finally {
+    release(buffer);
   }
-  return found;
 }

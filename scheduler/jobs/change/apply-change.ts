@@ -110,10 +110,8 @@ async function replaced(
     ),
   );
   const added = restsOf(given, matches).map((rows, i) => {
-    const segment = given[i]!;
-    const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
-    if (rows.length === segment.rows && !hasGivenIds) return segment;
     if (rows.length === 0) return undefined;
+    if (idFields !== null && rows.length === given[i]!.rows) return given[i]!;
     const path = join(scratch, `added-${i}.parquet`);
     return pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);
   });

@@ -66,7 +66,8 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         ids[row] = chosen[match]!.id;
       }
       const own = some(next, columns);
-      news.push(await written(newFile(), next, own, rows.length, 99, isById ? ids : []));
+      const isIntermediate = next() < 0.5;
+      news.push(await written(newFile(), next, own, rows.length, 99, isById ? ids : [], isIntermediate)); // prettier-ignore
       givenIds.push(isById ? ids : []);
     }
     const matches: RowMatches = {
