@@ -91,7 +91,11 @@ async function replaced(
     ...files[i]!,
     columns: segment.columns,
   }));
-  const read = given.map((segment) => ({ ...segment, path: join(scratch, segment.path) }));
+  const read = given.map(({ path, blockChecksums, columns: own }) => ({
+    path: join(scratch, path),
+    blockChecksums,
+    columns: own,
+  }));
   const keepsOthers = mode === 'upsert';
   const isWhole = !keepsOthers || given.every((segment) => hasAll(segment, snapshot.columns));
   const replacing = partsOf(matches, given, pool.threads, isWhole).map((part, i) =>
@@ -111,9 +115,13 @@ async function replaced(
   );
   const added = restsOf(given, matches).map((rows, i) => {
     if (rows.length === 0) return undefined;
-    if (idFields !== null && rows.length === given[i]!.rows) return given[i]!;
+    const segment = given[i]!;
+    const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
+    const isNew = rows.length === segment.rows && !hasGivenIds;
+    if (isNew && idFields !== null) return segment;
     const path = join(scratch, `added-${i}.parquet`);
-    return pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);
+    const written = pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);
+    return isNew ? written.then((one) => ({ ...one, idRuns: segment.idRuns })) : written;
   });
   const written = await Promise.all([...replacing, ...added]);
   return written.filter((segment) => segment !== undefined);
