@@ -60,6 +60,18 @@ export function placeOfRecord(id: string): readonly [chunk: string, row: number]
   return [id.slice(0, first), parseInt(id.slice(first), 36)];
 }
 
+/** The row of a record whose `_id` of this form begins at `start`; -1 if a character of the row is no digit. */
+export function rowOfRecord(bytes: Uint8Array, start: number): number {
+  let row = 0;
+  for (let at = start + idLength - rowDigits; at < start + idLength; at++) {
+    const code = bytes[at]!;
+    if (code >= 48 && code <= 57) row = row * 36 + code - 48;
+    else if (code >= 97 && code <= 122) row = row * 36 + code - 87;
+    else return -1;
+  }
+  return row;
+}
+
 /** The `_id` of the record that is `rows` rows behind another one in its chunk. */
 export function idAfter(id: string, rows: number): string {
   const [chunk, row] = placeOfRecord(id)!;

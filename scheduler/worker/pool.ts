@@ -3,7 +3,7 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
-import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-rows.js';
+import type { AddOrder, ReplaceOrder } from '../../engine/change/replace-rows.js';
 import type {
   RowIdSpan,
   SortedSegment,
@@ -47,7 +47,8 @@ export interface ThreadJobs {
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };
   readonly lengths: { readonly job: LengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
-  readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
+  readonly replace: { readonly job: ReplaceOrder; readonly result: Segment };
+  readonly add: { readonly job: AddOrder; readonly result: Segment };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }

@@ -3,8 +3,9 @@ import { handedOver } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
 import {
+  addRows,
   replaceRows,
-  type ReplacedRows,
+  type AddOrder,
   type ReplaceOrder,
 } from '../../engine/change/replace-rows.js';
 import {
@@ -85,9 +86,14 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** The records of a segment become segments of records that replace others, and of new ones. */
-export async function replace(order: ReplaceOrder): Promise<Outcome<ReplacedRows>> {
+/** Given records become a segment of records that replace others. */
+export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
+}
+
+/** Given records that replace none become a segment. */
+export async function add(order: AddOrder): Promise<Outcome<Segment>> {
+  return outcomeOf(() => addRows(order));
 }
 
 /** The problems of a segment. */

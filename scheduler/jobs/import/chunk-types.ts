@@ -40,6 +40,8 @@ export interface ChunkJob {
   readonly file: string;
   /** No segment is written. */
   readonly isDryRun: boolean;
+  /** As in `SegmentInput`. */
+  readonly isIntermediate?: boolean;
   /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
 }

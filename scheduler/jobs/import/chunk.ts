@@ -109,9 +109,9 @@ function recordLines(
 }
 
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
-  const { commitId, index, file } = job;
+  const { commitId, index, file, isIntermediate = false } = job;
   const whole = withRecordIds(batch, commitId, index);
-  const segment = await writeUnflushed(whole, file);
+  const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
   whole.release();
   const firstId = firstRecordId(commitId, index);
   return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };

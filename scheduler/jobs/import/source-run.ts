@@ -84,7 +84,8 @@ export class SourceRun {
     file: LocalFile,
     layout: SourceLayout,
   ) {
-    const { known, transient, expressions, stored, commitId, isDryRun } = importContext;
+    const { known, transient, expressions, stored, commitId, isDryRun, isIntermediate } =
+      importContext;
     this.#import = importContext;
     this.source = source;
     this.file = file;
@@ -105,6 +106,7 @@ export class SourceRun {
       sampling: this.#rules?.size ?? null,
       commitId,
       isDryRun,
+      isIntermediate,
       ...(expressions !== null && {
         expressions: {
           ...expressions,
