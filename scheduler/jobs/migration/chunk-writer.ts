@@ -11,6 +11,8 @@ import type { HostRequest } from '../../expressions/protocol.js';
 import { errorsField } from '../import/expressions/compute-fields.js';
 import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
+import { RejectedBudget } from '../import/rejected-budget.js';
+import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
 import { withFinalTypes } from './column-plan.js';
@@ -37,6 +39,7 @@ export class ChunkWriter {
   /** The rows of the chunks, if a second pass may be needed. */
   readonly #rows: ChunkRows[] = [];
   readonly #mayChange: boolean;
+  readonly #rejected = new RejectedBudget();
   /** The rows of the first chunk. */
   firstRows: ChunkRows | undefined;
   #found = 0;
@@ -76,6 +79,17 @@ export class ChunkWriter {
       stored: sum(({ stored }) => stored),
       rejected: sum(({ rejected }) => rejected),
     };
+  }
+
+  /** The rejected records; their lines are their numbers in the query, from 1 on. */
+  rejecting(): RejectingSource {
+    let before = 0;
+    const parts = this.chunks.flatMap(({ rejectedPart: part, read }) => {
+      const linesBefore = before;
+      before += read;
+      return part === null ? [] : [{ part, linesBefore }];
+    });
+    return { name: this.#params.sourceName, rejected: this.counts().rejected, parts };
   }
 
   /** Writes the rows that the query finds. */
@@ -180,6 +194,8 @@ export class ChunkWriter {
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
+        // The sample of a dry run has no records that its first pass has not.
+        rejectedBytes: pass === 's' ? 0 : this.#rejected.limitOf(index),
         isDryRun: isDryRun && change === null,
       }),
       signal,
@@ -187,6 +203,7 @@ export class ChunkWriter {
         ? {}
         : { answer: (request) => this.#context.askHost(request as HostRequest) },
     );
+    if (pass !== 's') this.#rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const written = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error

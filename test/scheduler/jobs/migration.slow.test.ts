@@ -114,7 +114,13 @@ describe('a migration of many segments with deleted rows', () => {
       const as = kept.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
       const own = await lines(scheduler, target);
       expect([own.length, own.findIndex((line, i) => line !== as[i])]).toEqual([as.length, -1]);
-      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length }); // prettier-ignore
+      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length, rejected_file: { records: all.length - kept.length, left_out: 0 } }); // prettier-ignore
+      const file = gunzipSync(await readFile(lake.data.rejectedLines(id))).toString();
+      const rejected = file.trimEnd().split('\n').map((line) => JSON.parse(line) as { line: number; text: string }); // prettier-ignore
+      const numbers = all.flatMap((line, i) => (/"DP":[01]\b/.test(line) ? [] : [i + 1]));
+      expect(rejected.map(({ line }) => line)).toEqual(numbers);
+      const texts = rejected.map(({ text }) => text.replace(/^\{"_id":"[^"]*",/, '{'));
+      expect(texts.findIndex((text, i) => text !== all[numbers[i]! - 1])).toBe(-1);
     });
   });
 });
@@ -148,4 +154,29 @@ describe('C2: killed at', () => {
     expect((await openStore(lake.data).snapshot(target)).rows).toBe(30_000);
     expect(await damage()).toEqual([]);
   });
+});
+
+test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
+  const target = await lake.dataset('killed while it rejects');
+  const task = await lake.migrate(source, target, {
+    targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
+    sourceParams: { fields: ['info.DP'], filters: [['info.DP__in', [1, 12]]], limit: 5_000 },
+  });
+  await lake.close();
+  try {
+    const crashing = new KillableServer(root, 'rejected.renamed');
+    await crashing.exit();
+    expect(crashing.isIdle).toBe(false);
+    await recovered(root);
+  } finally {
+    lake = await Lake.open(root);
+  }
+  expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+  await withScheduler(() => Promise.resolve()); // a start keeps the file
+  const row = await lake.catalog.datasetMigrations.get(task.resourceId);
+  const file = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId))).toString();
+  const receipt = row?.metadata['receipt'] as { records_read: number; records_stored: number };
+  expect(receipt.records_stored).toBeGreaterThan(0);
+  expect(file.trimEnd().split('\n')).toHaveLength(receipt.records_read - receipt.records_stored);
+  expect(await damage()).toEqual([]);
 });
