@@ -5,9 +5,9 @@ import { makesRecords } from './expressions/field-expressions.js';
 import {
   mergeFindings,
   noFindings,
-  settledFindings,
   type Findings,
 } from '../../../engine/ingest/findings.js';
+import { settledFindings } from '../../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
