@@ -36,11 +36,15 @@ export const segmentFormat = 3;
 /**
  * Writes a segment as one Parquet file at `path`, reads its footer back and compares it with the batches. The file is not durable
  * yet, so that pool threads do not wait for the disk: call `flushSegment` before the segment is journaled or committed. On failure the
- * file is removed.
+ * file is removed. `isScratch`: the file is only read as a whole by the same task, and has no text index.
  */
-export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
+export async function writeUnflushed(
+  input: SegmentInput,
+  path: string,
+  isScratch = false,
+): Promise<Segment> {
   const batches = asBatches(input);
-  const index = writeIndex(input.columns, batches) ?? [];
+  const index = (isScratch ? undefined : writeIndex(input.columns, batches)) ?? [];
   const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy);
   const digest = createHash('sha256');
   const blocks = new BlockChecksums();
@@ -65,7 +69,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       format: segmentFormat,
       columns: input.columns,
       stats: segmentStats(encoder.leaves, encoder.lists),
-      areVariantsPlaced: areVariantsPlaced(input.columns, batches),
+      areVariantsPlaced: !isScratch && areVariantsPlaced(input.columns, batches),
     };
   } catch (error) {
     await file.abort();

@@ -14,6 +14,7 @@ import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
+import type { PartitionOrder } from '../jobs/migration/partition-rows.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
@@ -40,6 +41,10 @@ export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
+  readonly partition: {
+    readonly job: PartitionOrder;
+    readonly result: readonly (Segment | null)[];
+  };
   readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };

@@ -2,11 +2,7 @@ import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { makesRecords } from './expressions/field-expressions.js';
-import {
-  mergeFindings,
-  noFindings,
-  type Findings,
-} from '../../../engine/ingest/findings.js';
+import { mergeFindings, noFindings, type Findings } from '../../../engine/ingest/findings.js';
 import { settledFindings } from '../../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';

@@ -4,6 +4,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import { presentColumns } from '../../../engine/store/merge.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
@@ -15,6 +16,7 @@ import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
+import { gatherOrdered } from './gather-ordered.js';
 import { withFinalTypes } from './column-plan.js';
 import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
@@ -97,7 +99,8 @@ export class ChunkWriter {
     const { snapshot, columns, expressions } = this.#params;
     const held = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
     const leaves = 2 + fieldsOfColumns(held).length;
-    const isWhole = await this.#each(chunkRows(batches, snapshot, leaves), async (rows, index) => {
+    const found = chunkRows(batches, snapshot, leaves);
+    const isWhole = await this.#each(this.#gathered(found), async (rows, index) => {
       this.firstRows ??= rows;
       this.#found += countRows(rows);
       if (this.#readsNothing) return;
@@ -106,6 +109,15 @@ export class ChunkWriter {
     });
     if (isWhole) await this.#writeAgain();
     this.#report(this.#done);
+  }
+
+  /** The chunks as they are read: where the numbers of the rows in the source are needed, or nothing is read, they stay as they are. */
+  #gathered(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
+    const { snapshot, columns, expressions, sourceRows } = this.#params;
+    if (sourceRows !== null || this.#readsNothing) return chunks;
+    const read = [columns.map(({ from }) => from), expressions?.inputs ?? []];
+    const kept = presentColumns(snapshot.columns, read);
+    return gatherOrdered(chunks, { snapshot, columns: kept, context: this.#context });
   }
 
   /** Writes these rows, for the report of a dry run. */

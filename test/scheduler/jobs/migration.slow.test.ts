@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { NewDatasetMigration } from '../../../engine/catalog/dataset-migrations.js';
@@ -7,6 +8,8 @@ import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
 import { KillableServer, recovered } from '../processes/killable.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 /* Migrations of many segments, some of whose rows are deleted, compared with exports; and migrations killed at every step. */
 
@@ -95,6 +98,31 @@ describe('a migration of many segments with deleted rows', () => {
     expect(segments.every(({ deletion }) => deletion === undefined)).toBe(true);
     expect(await damage()).toEqual([]);
   }); // prettier-ignore
+
+  test(`of large records in an order, in many chunks, has them in that order (STRANDLAKE_SEED=${seed})`, async () => {
+    const [large, target] = [await lake.dataset('large'), await lake.dataset('large_ordered')];
+    const next = random(seed);
+    const numbers = Array.from({ length: 10_000 }, (_, n) => n).sort(() => next() - 0.5);
+    await withScheduler(async (scheduler) => {
+      for (let i = 0; i < 8; i++) {
+        const own = numbers.slice(i * 1_250, (i + 1) * 1_250);
+        // Random texts, which are as large when they are compressed: a chunk has some 1,800.
+        const records = own.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
+        await done(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
+      }
+      const targetFields = [{ name: 'n', data_type: 'string' }];
+      await done(scheduler, lake.migrate(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
+      const found = await lines(scheduler, target);
+      expect(found.map((line) => line.slice(0, 24).replace(/ .*/, ''))).toEqual(
+        numbers.map((_, i) => `{"n":"${numbers.length - 1 - i}","text":"${numbers.length - 1 - i}`),
+      );
+      const [own, wanted] = [found.toSorted(), await lines(scheduler, large)];
+      expect(own).toEqual(wanted.map((line) => line.replace(/"n":(\d+)/, '"n":"$1"')).toSorted());
+    });
+    const { segments } = await openStore(lake.data).snapshot(target);
+    expect(segments.length).toBeGreaterThan(4);
+    expect(await damage()).toEqual([]);
+  });
 
   test('rejects records in the middle of its chunks and keeps the others', async () => {
     const target = await lake.dataset('rejecting');
