@@ -68,7 +68,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       format: segmentFormat,
       columns: input.columns,
       stats: segmentStats(encoder.leaves, encoder.lists),
-      areVariantsPlaced: areVariantsPlaced(input.columns, batches),
+      areVariantsPlaced: !isIntermediate && areVariantsPlaced(input.columns, batches),
     };
   } catch (error) {
     await file.abort();

@@ -15,6 +15,7 @@ import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { AnnotatedPart, AnnotationJob } from '../jobs/export/annotated-part.js';
 import type { EncodedPart, LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
+import type { PartitionOrder } from '../jobs/migration/partition-rows.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
@@ -42,6 +43,10 @@ export interface ThreadJobs {
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
   readonly annotate: { readonly job: AnnotationJob; readonly result: AnnotatedPart };
+  readonly partition: {
+    readonly job: PartitionOrder;
+    readonly result: readonly (Segment | null)[];
+  };
   readonly part: { readonly job: PartJob; readonly result: EncodedPart };
   readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };

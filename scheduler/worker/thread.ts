@@ -35,6 +35,7 @@ import {
   type MigratedChunk,
   type MigrationChunk,
 } from '../jobs/migration/migrate-chunk.js';
+import { partitionRows, type PartitionOrder } from '../jobs/migration/partition-rows.js';
 import type { MergeOrder, VerifyOrder } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
@@ -48,6 +49,13 @@ export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
 /** Rows of a dataset become a segment of another one in the task's scratch folder. */
 export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChunk>> {
   return outcomeOf(() => migrateChunk(job));
+}
+
+/** Rows of a dataset are divided among segments of the task's scratch folder. */
+export async function partition(
+  order: PartitionOrder,
+): Promise<Outcome<readonly (Segment | null)[]>> {
+  return outcomeOf(() => partitionRows(order));
 }
 
 /** Small segments become one. */

@@ -122,7 +122,8 @@ async function metadataOf(
   findings: Findings,
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
-  const report = await importReport(runs, await writeRejectedFile(runs, context), outcome);
+  const rejecting = runs.map((run) => run.rejecting());
+  const report = await importReport(runs, await writeRejectedFile(rejecting, context), outcome);
   return {
     progress: { processed_records: report.records_read, errors: progressErrors(findings) },
     validation: validationJson(findings),
