@@ -14,14 +14,13 @@ import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-
 import { ValueAppender } from './append-value.js';
 import {
   chunkTimeoutMs,
-  errorsField,
   lenientRules,
-  shortened,
   type ComputationInput,
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
 import { computedNames } from './input-columns.js';
+import { errorsField, shortened } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
