@@ -88,20 +88,28 @@ function appendLists(
   codes: Int32Array,
 ): boolean {
   const items: (string | null)[] = [];
-  const starts = Int32Array.from(lists, (list) => {
-    const start = items.length;
-    for (const item of list?.items ?? []) items.push(item as string | null);
-    return start;
-  });
+  const starts = new Int32Array(lists.length);
+  const sizes = new Int32Array(lists.length).fill(-1);
+  for (const [code, list] of lists.entries()) {
+    if (!list) continue;
+    starts[code] = items.length;
+    sizes[code] = list.items.length;
+    for (const item of list.items) items.push(item as string | null);
+  }
   const dictionary = textDictionary(items);
   const isPlain = longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
   const builder = isPlain ? column.startLists() : null;
   const elements = builder?.items.startTexts() ?? null;
   if (builder === null || elements === null) return false;
-  const counts = codes.map((code) => lists[code]?.items.length ?? -1);
-  const itemCodes = new Int32Array(counts.reduce((sum, count) => sum + Math.max(0, count), 0));
-  for (let row = 0, at = 0; row < codes.length; row++)
-    for (let k = 0; k < counts[row]!; k++) itemCodes[at++] = starts[codes[row]!]! + k;
+  const counts = new Int32Array(codes.length);
+  let all = 0;
+  for (let row = 0; row < codes.length; row++)
+    if ((counts[row] = sizes[codes[row]!]!) > 0) all += counts[row]!;
+  const itemCodes = new Int32Array(all);
+  for (let row = 0, at = 0; row < codes.length; row++) {
+    const start = starts[codes[row]!]!;
+    for (let k = 0; k < counts[row]!; k++) itemCodes[at++] = start + k;
+  }
   elements.appendDictionary(dictionary, itemCodes);
   builder.items.padTo(elements.length);
   builder.endLists(counts);
