@@ -66,7 +66,7 @@ export function computationSteps(
       name,
       slot: slots.field(name),
       reads: members,
-      memo: () => (memo ??= inputs && resultMemo(slots, inputs, rows)),
+      memo: () => (memo === undefined ? (memo = inputs && resultMemo(slots, inputs, rows)) : memo),
       isIndependent: inputs !== null && !readsAll && !isShared && !isTransient,
       valueMemo: valueMemo(one, members),
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
