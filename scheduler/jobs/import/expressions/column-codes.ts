@@ -127,6 +127,8 @@ class ValueTable {
   #slots = new Int32Array(1024);
   /** The code of the last run: neighbouring records often have the same value. */
   #last = 0;
+  /** The codes of texts of one byte, such as most alleles. */
+  readonly #single = new Int32Array(256);
 
   constructor(values: Uint8Array, offsets: Int32Array) {
     this.#bytes = new DataView(values.buffer, values.byteOffset, values.byteLength);
@@ -137,6 +139,14 @@ class ValueTable {
   code(from: number, to: number): number {
     const start = this.#offsets[from]!;
     const size = this.#offsets[to]! - start;
+    if (size === 1 && to - from === 1) {
+      const byte = this.#bytes.getUint8(start);
+      return this.#single[byte] || (this.#single[byte] = this.#find(from, to, start, size));
+    }
+    return this.#find(from, to, start, size);
+  }
+
+  #find(from: number, to: number, start: number, size: number): number {
     if (this.#last > 0 && this.#isEqual(this.#last, from, to - from, start, size))
       return this.#last;
     const hash = hashOf(this.#bytes, start, start + size, to - from);
