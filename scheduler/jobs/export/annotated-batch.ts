@@ -6,7 +6,8 @@ import { FindingCollector, type Findings } from '../../../engine/ingest/findings
 import { givenId, reservedNames } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
-import { errorsField, lenientRules } from '../import/expressions/compute-fields.js';
+import { lenientRules } from '../import/expressions/compute-fields.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { RecordColumns } from '../import/expressions/record-columns.js';
 
 /** Records that expressions have made, as columns. */

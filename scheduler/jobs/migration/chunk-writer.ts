@@ -9,7 +9,7 @@ import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { HostRequest } from '../../expressions/protocol.js';
-import { errorsField } from '../import/expressions/compute-fields.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { RejectedBudget } from '../import/rejected-budget.js';

@@ -12,10 +12,10 @@ import type { Segment } from '../../../engine/store/store.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import {
   computeFields,
-  errorsField,
   type ComputedBatch,
   type SourceExpressions,
 } from '../import/expressions/compute-fields.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { reshapeRecords } from '../import/expressions/reshape-records.js';

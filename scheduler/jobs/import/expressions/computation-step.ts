@@ -3,7 +3,7 @@ import type { PyValue } from '../../../../engine/expression/values/values.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { compiledExpressions, type FieldExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
-import { ResultMemo } from './result-memo.js';
+import { resultMemo, type ResultMemo } from './result-memo.js';
 import { ValueMemo } from './value-memo.js';
 
 /** A field to compute, with the places of what it reads in the values of a record. */
@@ -13,7 +13,10 @@ export interface ComputationStep {
   readonly slot: number;
   /** What the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
-  readonly memo: ResultMemo | null;
+  /** The memo of an expression that depends on columns of few values alone, made at the first call. */
+  readonly memo: () => ResultMemo | null;
+  /** The results for all records can be computed before those of other steps: none of these reads them or changes what it reads. */
+  readonly isIndependent: boolean;
   /** For expressions that call functions of datasets. */
   readonly valueMemo: ValueMemo | null;
   /** Another expression may read the result and change it, if it is a list or an object. */
@@ -31,6 +34,7 @@ export interface ComputationStep {
 export function computationSteps(
   expressions: FieldExpressions,
   slots: RecordSlots,
+  rows: number,
   columnOf: (name: string) => ValueColumn | null,
 ): readonly ComputationStep[] {
   const compiled = compiledExpressions(expressions);
@@ -48,12 +52,22 @@ export function computationSteps(
     const { name, isTransient } = one.field;
     const read = reads[i]!;
     const members = read === 'all' ? null : read.map((path) => slots.member(path));
+    const inputs = mayChange ? null : decidingSlots(slots, one, members, computed);
+    const isShared = reads.some(
+      (other, k) =>
+        k !== i &&
+        (other === 'all' ||
+          other.some((path) => path[0] === name) ||
+          compiled[k]!.field.name === name),
+    );
+    let memo: ResultMemo | null | undefined;
     return {
       compiled: one,
       name,
       slot: slots.field(name),
       reads: members,
-      memo: resultMemo(slots, one, members, computed),
+      memo: () => (memo === undefined ? (memo = inputs && resultMemo(slots, inputs, rows)) : memo),
+      isIndependent: inputs !== null && !readsAll && !isShared && !isTransient,
       valueMemo: valueMemo(one, members),
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],
@@ -64,22 +78,20 @@ export function computationSteps(
   });
 }
 
-/** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
-function resultMemo(
+/** The slots whose values in the input decide the result of an expression; null if something else does, too. */
+function decidingSlots(
   slots: RecordSlots,
-  { field, expression }: CompiledField,
+  { field, expression, constant }: CompiledField,
   reads: readonly SlotMember[] | null,
   computed: ReadonlySet<number>,
-): ResultMemo | null {
-  if (expression === undefined || reads === null || !expression.isRepeatable) return null;
+): readonly number[] | null {
+  if (expression === undefined) return constant === undefined ? null : [];
+  if (reads === null || !expression.isRepeatable) return null;
   const ownSlot = slots.field(field.name);
   const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
   if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
   const own = expression.usesName('value') ? [ownSlot] : [];
-  const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
-  if (inputs.size === 0 || inputs.size > 3) return null;
-  const codes = Array.from(inputs, (slot) => slots.codes(slot));
-  return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
+  return Array.from(new Set([...reads.map(({ slot }) => slot), ...own]));
 }
 
 /** The memo of an expression that calls functions of datasets, reads up to three fields alone, and changes nothing. */

@@ -23,12 +23,11 @@ import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { ValueAppender } from './append-value.js';
+import { computeColumn } from './column-results.js';
 import { computationSteps, stepsAhead, type ComputationStep } from './computation-step.js';
 import { expressionData, type FieldExpressions } from './field-expressions.js';
+import { errorsField, RecordErrors } from './record-errors.js';
 import { RecordSlots, type SlotMember } from './record-slots.js';
-
-/** The field with the errors of a record's expressions: an object with their messages by field. */
-export const errorsField = '_errors';
 
 /** What the expressions of an import need for the chunks of one source: plain data. */
 export interface SourceExpressions extends FieldExpressions {
@@ -71,8 +70,8 @@ export interface ComputedBatch {
  */
 export const chunkTimeoutMs = 300_000;
 
-/** The longest message of an error that is stored, characters. */
-const maxMessage = 500;
+/** The time is looked at after so many evaluations, unless one of them takes long: looking at it costs as much as a simple one. */
+const clockInterval = 64;
 
 /** Evaluates the expressions of an import for each record of a chunk. Only the columns that they read become values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
@@ -87,10 +86,12 @@ class Computation {
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
-  readonly #errors = new Map<number, Map<string, string>>();
+  readonly #errors = new RecordErrors();
   /** When the time of the chunk is over. */
   #end = 0;
   #isLate = false;
+  /** The evaluations since the time was looked at. */
+  #evaluations = clockInterval;
   #host: ExpressionHost;
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
@@ -124,14 +125,21 @@ class Computation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const steps = computationSteps(this.#input.expressions, this.#slots, (name) =>
+    const steps = computationSteps(this.#input.expressions, this.#slots, batch.rows, (name) =>
       fields.field(name),
     );
-    this.#evaluate(steps);
-    this.#addErrors(() => fields.field(errorsField));
+    const { timeoutMs = chunkTimeoutMs } = this.#input;
+    this.#end = performance.now() + timeoutMs;
+    const left = steps.filter((step) => !this.#computeColumn(step));
+    // Engines are faster with one expression at a time.
+    for (const step of left) if (step.isIndependent) this.#evaluate([step]);
+    this.#evaluate(left.filter(({ isIndependent }) => !isIndependent));
+    const names = steps.map(({ name }) => name);
+    this.#reportErrors(names);
+    this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     return {
-      batch: withColumns(batch, this.#columns, new Set(steps.map(({ name }) => name))),
+      batch: withColumns(batch, this.#columns, new Set(names)),
       findings: this.#collector.result(),
       release: () => {
         for (const column of this.#columns) column.release();
@@ -139,10 +147,24 @@ class Computation {
     };
   }
 
+  /** Computes the results of a step for all records at once, if that is possible. */
+  #computeColumn(step: ComputationStep): boolean {
+    const { rows } = this.#input.batch;
+    if (!step.isIndependent || step.name === errorsField) return false;
+    this.#isLate ||= performance.now() > this.#end;
+    if (this.#isLate) return false;
+    const resultAt = (row: number): PyValue | ExpressionError => {
+      this.#go(row, false);
+      return this.#computed(step, undefined, row);
+    };
+    const errors = computeColumn(step, { slots: this.#slots, rows, resultAt });
+    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.message);
+    return errors !== null;
+  }
+
   #evaluate(steps: readonly ComputationStep[]): void {
     const { rows } = this.#input.batch;
-    const { timeoutMs = chunkTimeoutMs } = this.#input;
-    this.#end = performance.now() + timeoutMs;
+    if (steps.length === 0) return;
     const readsAll = steps.some(({ reads }) => reads === null);
     const ahead = stepsAhead(steps);
     const passes = passesAhead(ahead.flatMap(({ compiled }) => compiled.expression ?? []));
@@ -159,7 +181,10 @@ class Computation {
   /** Goes to a record; returns it if an expression reads more of it than fields. */
   #go(row: number, readsAll: boolean): PyDict | undefined {
     this.#slots.go(row);
-    this.#isLate ||= performance.now() > this.#end;
+    if (this.#evaluations >= clockInterval) {
+      this.#evaluations = 0;
+      this.#isLate ||= performance.now() > this.#end;
+    }
     return readsAll ? this.#slots.record() : undefined;
   }
 
@@ -188,7 +213,7 @@ class Computation {
           const result = known === undefined ? this.#resultAhead(step, record) : known.result;
           this.#set(step, record, result ?? null);
           if (known !== undefined) step.ahead[row - from] = known;
-          else if (result !== undefined && ahead.missed === missed) this.#keep(step, result);
+          else if (result !== undefined && ahead.missed === missed) this.#keep(step, row, result);
         }
       }
     });
@@ -198,6 +223,7 @@ class Computation {
 
   /** The result of a step; undefined after an error. */
   #resultAhead(step: ComputationStep, record: PyDict | undefined): PyValue | undefined {
+    this.#evaluations = clockInterval;
     try {
       return this.#cast(step, this.#value(step, record));
     } catch (error) {
@@ -210,26 +236,36 @@ class Computation {
   #result(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
     const { column, name } = step;
     const known = this.#known(step, row);
-    const result = known === undefined ? this.#computed(step, record, row) : known.result;
+    let result = known === undefined ? this.#computed(step, record, row) : known.result;
+    if (result instanceof ExpressionError) {
+      this.#errors.note(row, name, result.message);
+      result = null;
+    }
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
     this.#appender.append(column, result);
     if (this.#misfit === null) return result;
-    this.#note(row, name, this.#misfit);
+    this.#errors.note(row, name, this.#misfit);
     return null;
   }
 
-  #computed(step: ComputationStep, record: PyDict | undefined, row: number): PyValue {
+  #computed(
+    step: ComputationStep,
+    record: PyDict | undefined,
+    row: number,
+  ): PyValue | ExpressionError {
     try {
       const result = this.#cast(step, this.#value(step, record));
-      this.#keep(step, result);
+      this.#keep(step, row, result);
       return result;
     } catch (error) {
       const known = asExpressionError(error);
-      if (!(known instanceof ExpressionError)) throw error;
-      this.#note(row, step.name, known.message);
-      return null;
+      if (known instanceof ExpressionError) return known;
+      throw error;
+    } finally {
+      const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
+      this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;
     }
   }
 
@@ -241,15 +277,15 @@ class Computation {
         (step.readsInput ? step.ahead[row % recordsAhead] : undefined) ??
         valueMemo.find(this.#read(step, step.reads!))
       );
-    const result = memo?.find(row);
+    const result = memo()?.find(row);
     return result === undefined ? undefined : { result };
   }
 
   /** Keeps the result of a step for the same values. */
-  #keep(step: ComputationStep, result: PyValue): void {
+  #keep(step: ComputationStep, row: number, result: PyValue): void {
     const { memo, valueMemo, mayChange, compiled } = step;
     if (mayChange && typeof result === 'object' && result !== null) return;
-    memo?.keep(result);
+    memo()?.keep(row, result);
     valueMemo?.keep(step.arguments, result, compiled.expression!.runtime.budget.memory);
   }
 
@@ -286,23 +322,23 @@ class Computation {
     );
   }
 
-  #note(row: number, name: string, message: string): void {
-    const text = shortened(message);
-    this.#collector.warn(this.#context.line, codes.expressionError, name, text);
-    if (!this.#input.expressions.includeErrors) return;
-    const errors = this.#errors.get(row) ?? new Map<string, string>();
-    this.#errors.set(row, errors.set(name, text));
+  /** Reports the errors in the order of the records and of the steps. */
+  #reportErrors(names: readonly string[]): void {
+    for (const row of this.#errors.rows())
+      for (const [name, message] of this.#errors.of(row, names))
+        this.#collector.warn(this.#input.lineOf(row), codes.expressionError, name, message);
   }
 
   /** Stores the errors of each record that has some; other records keep what the input has in this field. */
-  #addErrors(columnOf: () => ValueColumn | null): void {
-    const column = this.#errors.size === 0 ? null : columnOf();
+  #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): void {
+    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return;
+    const column = columnOf();
     if (column === null) return;
     const own = this.#slots.field(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
-      const errors = this.#errors.get(row);
+      const errors = this.#errors.of(row, names);
       this.#slots.go(row);
-      const value = errors ? dictOf(errors) : this.#slots.value(own);
+      const value = errors.length > 0 ? dictOf(errors) : this.#slots.value(own);
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -317,11 +353,6 @@ export const lenientRules = {
   strict: false,
   allowNewFields: true,
 };
-
-/** A message as it is stored. */
-export function shortened(message: string): string {
-  return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
-}
 
 /** For casting constants. */
 const castRuntime: Runtime = {

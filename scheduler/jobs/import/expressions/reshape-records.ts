@@ -7,15 +7,14 @@ import { codes } from '../../../../engine/ingest/validation-codes.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import {
   chunkTimeoutMs,
-  errorsField,
   lenientRules,
-  shortened,
   type ComputationInput,
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
 import { computedNames, typeHints } from './input-columns.js';
 import { RecordColumns } from './record-columns.js';
+import { errorsField, shortened } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
