@@ -10,6 +10,23 @@ export const variantColumn: Column = {
   isList: false,
 };
 
+/** A variant in a reader's bytes. Readers fill one object for one record after the other. */
+export interface VariantSource {
+  build: GenomeBuild;
+  bytes: Uint8Array;
+  /** The chromosome is `bytes[from..to)`. */
+  from: number;
+  to: number;
+  /** From 1 on, both inclusive. */
+  start: number;
+  stop: number;
+  /** The allele is `bytes[alleleFrom..alleleTo)`. */
+  alleleFrom: number;
+  alleleTo: number;
+  /** Whether the allele is on the reverse strand. */
+  isReverse: boolean;
+}
+
 /**
  * Fills `variant` with `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, for readers that create columns while they read.
  *
@@ -24,19 +41,22 @@ export class Variants {
     this.column = column;
   }
 
-  /** Adds the variant of a row: the chromosome is `bytes[from..to)`, the allele `bytes[alleleFrom..alleleTo)`. */
-  add(
-    row: number,
-    build: GenomeBuild,
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    start: number,
-    stop: number,
-    alleleFrom: number,
-    alleleTo: number,
-    isReverse: boolean,
-  ): void {
+  /** The variant that `add` adds. */
+  readonly next: VariantSource = {
+    build: 'GRCh38',
+    bytes: new Uint8Array(0),
+    from: 0,
+    to: 0,
+    start: 0,
+    stop: 0,
+    alleleFrom: 0,
+    alleleTo: 0,
+    isReverse: false,
+  };
+
+  /** Adds `next` as the variant of a row. */
+  add(row: number): void {
+    const { build, bytes, from, to, start, stop, alleleFrom, alleleTo, isReverse } = this.next;
     const prefix = prefixes[build];
     const room = prefix.length + (to - from) + (alleleTo - alleleFrom) + 48;
     if (this.#text.length < room) this.#text = new Uint8Array(2 * room);

@@ -8,6 +8,7 @@ export const json: Writer<Uint8Array> = {
   mediaType: 'application/gzip',
   description: 'JSON Lines, compressed with gzip: one record per line.',
   partRecords: 32_768,
+  writesJsonLines: true,
   encode: (records) => gzipMember(records.jsonLines()),
   bytesOf: (part) => [part],
   async *join(parts) {

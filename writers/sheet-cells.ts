@@ -181,10 +181,13 @@ const date: CellKind = {
     const length = out.end - from;
     out.end = from;
     write(out, length === 10 ? dayBefore : length === 19 ? secondBefore : millisecondBefore);
-    writeDouble(out, serial);
+    serials[0] = serial;
+    writeDouble(out, serials, 0);
     return number.end(out, from);
   },
 };
+
+const serials = new Float64Array(1);
 
 const [dayBefore, secondBefore, millisecondBefore] = [
   cellStyles.date,

@@ -16,6 +16,22 @@ export interface WriterColumn {
   readonly title: string;
 }
 
+/** The columns of the cells of a projection; `titles` are by `titleKey`. */
+export function writerColumns(
+  projection: readonly Projected[],
+  titles: ReadonlyMap<string, string>,
+): readonly WriterColumn[] {
+  return cellColumns(projection).map(({ path }) => {
+    const name = path.join('.');
+    return { name, title: titles.get(titleKey(path)) || name };
+  });
+}
+
+/** The key of the title of the field at a path. */
+export function titleKey(path: readonly string[]): string {
+  return path.join('\n');
+}
+
 /** Options that a request may set. */
 export interface WriterOptions {
   /** Put a quote before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
@@ -108,6 +124,8 @@ export interface Writer<Part = unknown> {
   readonly partRecords: number;
   /** Whether a part is a row group if its records are one. */
   readonly copiesRowGroups?: boolean;
+  /** Whether the file is made of `jsonLines`, so that expressions need not make columns of their records. */
+  readonly writesJsonLines?: boolean;
   /** Whether a list has a cell for each of its elements. */
   readonly expandsLists?: boolean;
   /** Encodes the records of a part. The result does not depend on the provenance, so that it can be used again after an interruption. */

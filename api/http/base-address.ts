@@ -62,11 +62,13 @@ function nameOf(host: string): string {
 
 /**
  * The path of a request without the prefix, which a proxy may pass through or strip. A prefix that begins like a path of this server
- * could not be told from one.
+ * could not be told from one. Behind a well-known path the prefix names the issuer whose metadata are asked for (RFC 8414, section 3.1).
  */
 export function withoutPrefix(url: string, prefix: string): string {
-  if (prefix === '' || !url.startsWith(prefix)) return url;
-  const rest = url.slice(prefix.length);
-  if (rest === '' || rest.startsWith('?')) return `/${rest}`;
-  return rest.startsWith('/') ? rest : url;
+  const [wellKnown = ''] = /^\/\.well-known\/[^/?]+/.exec(url) ?? [];
+  const below = url.slice(wellKnown.length);
+  if (prefix === '' || !below.startsWith(prefix)) return url;
+  const rest = below.slice(prefix.length);
+  if (rest === '' || rest.startsWith('?')) return `${wellKnown || '/'}${rest}`;
+  return rest.startsWith('/') && wellKnown === '' ? rest : url;
 }

@@ -117,9 +117,9 @@ export async function require<K extends AccessKind>(
   if (permission === null) throw notFound();
   requireScope(principal, level);
   const held = permissionLevels[permission];
-  // Choice: a user who can read a dataset may export it, and may cancel and delete their own exports.
-  const isOwnExport = found.exportedBy === principal.user.id;
-  if (Math.max(held, isOwnExport ? permissionLevels.write : 0) < permissionLevels[level]) {
+  // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and cancel their own verifications.
+  const isOwn = found.startedBy === principal.user.id;
+  if (Math.max(held, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
       'forbidden',
       `This needs ${level} permission on the vault; you have ${permission}.`,
@@ -180,8 +180,8 @@ interface VaultResource<R> {
   readonly vaultId: number;
   /** Does not exist for anybody but administrators. */
   readonly isForAdministrators?: boolean;
-  /** The user who started the export; only for exports and their tasks. */
-  readonly exportedBy?: number;
+  /** The user who started it; only for what whoever may read a dataset may start: exports, and the tasks of exports and verifications. */
+  readonly startedBy?: number;
 }
 
 /** A user, a group or an invitation of an account: its members may read it, its administrators change it. */
@@ -217,7 +217,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
   export: async (tables, id) => {
     const row = await tables.exports.get(id);
     const found = await inDataset(tables, row?.datasetId, row);
-    return found && { ...found, exportedBy: found.row.userId };
+    return found && { ...found, startedBy: found.row.userId };
   },
   migration: async (tables, id) => {
     const row = await tables.datasetMigrations.get(id);
@@ -245,7 +245,7 @@ const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
     return {
       ...found,
       isForAdministrators: taskClass === 'background',
-      ...(kind === 'export' && { exportedBy: userId }),
+      ...((kind === 'export' || kind === 'verify') && { startedBy: userId }),
     };
   },
   copy: async (tables, id) => {

@@ -11,6 +11,7 @@ export interface Deletion {
   readonly files: readonly { readonly objectId: number; readonly revision: number }[];
   readonly exports: readonly { readonly id: number; readonly filename: string | null }[];
   readonly imports: readonly number[];
+  readonly migrations: readonly number[];
   readonly activeTaskIds: readonly number[];
 }
 
@@ -36,6 +37,9 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   const imports = await db.all(
     sql`SELECT imports.id FROM imports WHERE imports.dataset_id IN (${datasets})`,
   );
+  const migrations = await db.all(
+    sql`SELECT dataset_migrations.id FROM dataset_migrations WHERE dataset_migrations.dataset_id IN (${datasets})`,
+  );
   const files = await db.all(sql`SELECT file_versions.object_id, file_versions.revision
     FROM file_versions JOIN objects ON objects.id = file_versions.object_id WHERE ${condition}
     ORDER BY file_versions.object_id, file_versions.revision`);
@@ -60,6 +64,7 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
       filename: row['filename'] as string | null,
     })),
     imports: imports.map((row) => row['id'] as number),
+    migrations: migrations.map((row) => row['id'] as number),
     activeTaskIds: tasks.map((row) => row['id'] as number),
   };
 }

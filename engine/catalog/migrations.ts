@@ -17,6 +17,7 @@ import {
   globalBeaconSchema,
   granularitySchema,
   savedResourceSchema,
+  taskResultSchema,
   templateSchema,
   idempotencyKeySchema,
   importKeySchema,
@@ -55,6 +56,7 @@ export const migrations: readonly Migration[] = [
   { version: 18, name: 'uploads in parts', statements: multipartUploadSchema },
   { version: 19, name: 'granularity of beacons', statements: granularitySchema },
   { version: 20, name: 'versions of files, shortcuts', statements: fileVersionSchema, replacesTables: true },
+  { version: 21, name: 'results of tasks', statements: taskResultSchema },
 ]; // prettier-ignore
 
 /**

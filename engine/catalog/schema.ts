@@ -250,6 +250,9 @@ export const backgroundTaskSchema: readonly string[] = [
     AND resource_id IN (SELECT id FROM imports WHERE source = 'data_records')`,
 ];
 
+/** Adds the results of tasks of kinds without a resource. */
+export const taskResultSchema: readonly string[] = [`ALTER TABLE tasks ADD COLUMN result TEXT`];
+
 /** Adds the keys of create requests with an `Idempotency-Key` header; `made_id` is the id of the created resource. */
 export const idempotencyKeySchema: readonly string[] = [
   `CREATE TABLE request_keys (

@@ -39,6 +39,8 @@ export interface TaskRow {
   readonly params: JsonObject | null;
   /** Why a task of a kind without a resource failed. */
   readonly errorMessage: string | null;
+  /** What a task of a kind without a resource has found, with the keys of the HTTP interface; null for kinds that store nothing. */
+  readonly result: JsonObject | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
@@ -63,6 +65,7 @@ export const tasks = table<TaskRow>(
     isPublishing: 'flag',
     params: 'json',
     errorMessage: 'plain',
+    result: 'json',
     createdAt: 'plain',
     updatedAt: 'plain',
   },

@@ -22,6 +22,8 @@ export interface StatusChange {
   /** Keys to set in the job's metadata. */
   readonly metadata?: JsonObject;
   readonly attempts?: number;
+  /** Of a task of a kind without a resource. */
+  readonly result?: JsonObject;
   readonly now?: number;
 }
 
@@ -63,6 +65,7 @@ export async function setStatus(
     isPublishing: false,
     updatedAt: now,
     ...(task.params !== null && { errorMessage: change.errorMessage ?? null }),
+    result: change.result ?? task.result,
   };
   await db.atomic(async (tx) => {
     await tx.run(tasks.update(task.id, changed)!);
@@ -128,6 +131,7 @@ export async function insertTask(
     class: task.class ?? 'standard',
     params: null,
     errorMessage: null,
+    result: null,
     status,
     attempts: 0,
     parentId: task.parentId ?? null,
@@ -140,7 +144,8 @@ export async function insertTask(
   return row;
 }
 
-async function requireRoomInQueue(tx: Database, accountId: number): Promise<void> {
+/** Throws `budget` if the account's queue is full. */
+export async function requireRoomInQueue(tx: Database, accountId: number): Promise<void> {
   const row = await tx.get(
     sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND class <> 'background' AND account_id = ${accountId}`,
   );

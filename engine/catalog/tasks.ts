@@ -17,7 +17,13 @@ import {
   type TaskRow,
   type TaskStatus,
 } from './task-row.js';
-import { changeStatus, codecOf, jobOfTask, type StatusChange } from './task-status.js';
+import {
+  changeStatus,
+  codecOf,
+  jobOfTask,
+  requireRoomInQueue,
+  type StatusChange,
+} from './task-status.js';
 
 /** The columns that `ordering` may name. */
 export type TaskOrdering = 'id' | 'createdAt' | 'updatedAt' | 'priority' | 'status';
@@ -51,8 +57,8 @@ export interface TaskTable {
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
-   * Adds a background task and removes ended ones of the same kind and object, of which only the last is kept. Throws
-   * `not-found` if the object is gone.
+   * Adds a task of a kind without a resource. A background task removes ended ones of the same kind and object, of which only the last is
+   * kept. Throws `not-found` if the object is gone, and `budget` if the task is listed and its account's queue is full.
    */
   addBackground(task: BackgroundTask): Promise<TaskRow>;
   /** The task of a kind on an object that has yet to end. */
@@ -61,7 +67,7 @@ export interface TaskTable {
   runningOn(objectId: number): Promise<readonly TaskRow[]>;
   /** The number of tasks by kind, class and status, of all accounts. */
   counts(): Promise<readonly TaskCount[]>;
-  /** Removes all tasks of these kinds that have yet to end. */
+  /** Removes all background tasks of these kinds that have yet to end. */
   removeOpen(kinds: readonly string[]): Promise<void>;
   /** Shows how far the current attempt is; nothing happens if that attempt is over. */
   progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
@@ -110,6 +116,8 @@ export interface BackgroundTask {
   readonly userId?: number | undefined;
   /** It begins at once instead of waiting in the queue. */
   readonly isStarted: boolean;
+  /** Its user sees it: it has the class `standard` instead of `background`, and is kept with its result. */
+  readonly isListed?: boolean;
 }
 
 export interface RequeueOptions {
@@ -171,30 +179,39 @@ export function taskTable(db: Database): TaskTable {
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
       }),
-    addBackground: ({ isStarted, userId, ...task }) =>
+    addBackground: ({ isStarted, isListed = false, userId, ...task }) =>
       db.atomic(async (tx) => {
         const objectId = task.targetObjectId ?? task.sourceObjectId;
         const owner =
           await tx.get(sql`SELECT objects.user_id AS "userId", vaults.account_id AS "accountId"
           FROM objects JOIN vaults ON vaults.id = objects.vault_id WHERE objects.id = ${objectId}`);
         if (owner === undefined) throw notFound();
-        await tx.run(sql`DELETE FROM tasks WHERE ${onObject(task.kind, objectId)}
-          AND NOT ${isOneOf(sql`status`, activeStatuses)}`);
+        const user = userId ?? (owner['userId'] as number);
+        const payer = isListed
+          ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${user}`))!
+          : owner;
+        const accountId = payer['accountId'] as number;
+        if (isListed) await requireRoomInQueue(tx, accountId);
+        else {
+          await tx.run(sql`DELETE FROM tasks WHERE ${onObject(task.kind, objectId)}
+            AND class = 'background' AND NOT ${isOneOf(sql`status`, activeStatuses)}`);
+        }
         const id = await nextLargeId(tx);
         const now = Date.now();
         const row: TaskRow = {
           ...task,
           id,
-          class: 'background',
+          class: isListed ? 'standard' : 'background',
           resourceId: id,
           status: isStarted ? 'running' : 'queued',
           attempts: isStarted ? 1 : 0,
           parentId: null,
-          userId: userId ?? (owner['userId'] as number),
-          accountId: owner['accountId'] as number,
+          userId: user,
+          accountId,
           cancelRequested: false,
           isPublishing: false,
           errorMessage: null,
+          result: null,
           createdAt: now,
           updatedAt: now,
         };
@@ -218,7 +235,8 @@ export function taskTable(db: Database): TaskTable {
     },
     removeOpen: async (kinds) => {
       await db.run(sql`DELETE FROM tasks
-        WHERE ${isOneOf(sql`kind`, kinds)} AND ${isOneOf(sql`status`, activeStatuses)}`);
+        WHERE class = 'background' AND ${isOneOf(sql`kind`, kinds)}
+        AND ${isOneOf(sql`status`, activeStatuses)}`);
     },
     progress: (id, attempt, progress) =>
       db.atomic(async (tx) => {

@@ -1,6 +1,6 @@
 import type { CheckedFile } from '../core/block-checksums.js';
+import { ascendingOrder } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
-import { placeOfRecord } from '../ingest/record-ids.js';
 import { loadColumn } from '../query/memory/load.js';
 import { Overflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
@@ -9,6 +9,7 @@ import { SegmentFile } from '../query/memory/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';
+import { placedRows, type PlacedRows } from './placed-rows.js';
 import { eachKey } from './row-keys.js';
 
 /** Records to find by a key: their `_id`, or the values of fields. */
@@ -94,14 +95,12 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
     throw new AppError('budget', `an import names at most ${maxKeys} different records`);
   const few = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   const stored = columns.map((column) => column.stored);
-  const placed = rowsByChunk(table, segments);
-  const found = segments.map((segment) =>
-    segment.idRuns !== undefined
-      ? placedRows(segment, segment.idRuns, placed)
-      : few !== undefined && !mayHold(segment, few)
-        ? { rows: new Int32Array(0), keys: new Int32Array(0), rowIds: new Float64Array(0) }
-        : withFile(segment, (file) => rowsOf(file, segment, stored, table)),
-  );
+  const placed = placedRows(table, segments);
+  const found = segments.map((segment, i) => {
+    if (segment.idRuns !== undefined) return livingRows(segment, placed[i]!);
+    if (few !== undefined && !mayHold(segment, few)) return nothing;
+    return withFile(segment, (file) => rowsOf(file, segment, stored, table));
+  });
   return {
     rows: found.map(({ rows }) => rows),
     keys: found.map(({ keys }) => keys),
@@ -113,64 +112,50 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   };
 }
 
-/** A row that a key names by itself, and the number of the key. */
-type PlacedKey = readonly [row: number, key: number];
-
-/** The rows that keys name, by the chunk of their `_id`, in segments whose `_id`s are known without reading them. */
-function rowsByChunk(
-  table: StringTable,
-  segments: readonly SearchedFile[],
-): ReadonlyMap<string, readonly PlacedKey[]> {
-  const found = new Map<string, PlacedKey[]>();
-  for (const { idRuns = [] } of segments)
-    for (const { firstId } of idRuns) found.set(placeOfFirst(firstId)[0], []);
-  if (found.size === 0) return found;
-  for (let key = 0; key < table.size; key++) {
-    const [chunk, row] = placeOfRecord(table.text(key)) ?? [];
-    if (chunk !== undefined) found.get(chunk)?.push([row!, key]);
-  }
-  return found;
-}
-
-function placeOfFirst(firstId: string): readonly [chunk: string, row: number] {
-  const place = placeOfRecord(firstId);
-  if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
-  return place;
-}
-
-function placedRows(
-  segment: SearchedFile,
-  runs: readonly IdRun[],
-  placed: ReadonlyMap<string, readonly PlacedKey[]>,
-): { rows: Int32Array; keys: Int32Array; rowIds: Float64Array } {
-  const { rows: count, deletion, baseRowId } = segment;
+/** The rows of a segment that keys name by themselves. */
+function livingRows(
+  { rows: count, deletion, baseRowId, ...file }: SearchedFile,
+  placed: PlacedRows,
+): FoundInFile {
+  // prettier-ignore
+  if (placed.rows.length === 0) return nothing;
   const gone = new Uint8Array(count);
   if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
-  const found: PlacedKey[] = [];
-  let first = 0;
-  for (const { firstId, rows } of runs) {
-    const [chunk, firstRow] = placeOfFirst(firstId);
-    for (const [row, key] of placed.get(chunk)!) {
-      const own = first + row - firstRow;
-      if (row >= firstRow && row < firstRow + rows && gone[own] === 0) found.push([own, key]);
-    }
-    first += rows;
+  const order = ascendingOrder(placed.rows);
+  const rows: number[] = [];
+  const keys: number[] = [];
+  for (let at = 0; at < placed.rows.length; at++) {
+    const i = order?.[at] ?? at;
+    if (gone[placed.rows[i]!] === 1) continue;
+    rows.push(placed.rows[i]!);
+    keys.push(placed.keys[i]!);
   }
-  found.sort(([a], [b]) => a - b);
-  const rows = found.map(([row]) => row);
   const rowIds =
     baseRowId === undefined
-      ? withFile(segment, (file) => rowIdsOf(file, undefined, rows))
-      : Float64Array.from(rows, (row) => baseRowId + row);
-  return { rows: Int32Array.from(rows), keys: Int32Array.from(found, ([, key]) => key), rowIds };
+      ? withFile(file, (opened) => rowIdsOf(opened, undefined, rows))
+      : new Float64Array(rows.map((row) => baseRowId + row));
+  return { rows: new Int32Array(rows), keys: new Int32Array(keys), rowIds };
 }
+
+/** Rows of one file, ascending, the numbers of their keys, and their row ids. */
+interface FoundInFile {
+  readonly rows: Int32Array;
+  readonly keys: Int32Array;
+  readonly rowIds: Float64Array;
+}
+
+const nothing: FoundInFile = {
+  rows: new Int32Array(0),
+  keys: new Int32Array(0),
+  rowIds: new Float64Array(0),
+};
 
 function rowsOf(
   file: SegmentFile,
   { deletion, baseRowId }: SearchedFile,
   stored: readonly (readonly string[])[],
   table: StringTable,
-): { rows: Int32Array; keys: Int32Array; rowIds: Float64Array } {
+): FoundInFile {
   const gone = deletion ? deletedRows(deletion) : [];
   const rows: number[] = [];
   const keys: number[] = [];
@@ -186,8 +171,8 @@ function rowsOf(
     keys.push(key);
   });
   return {
-    rows: Int32Array.from(rows),
-    keys: Int32Array.from(keys),
+    rows: new Int32Array(rows),
+    keys: new Int32Array(keys),
     rowIds: rowIdsOf(file, baseRowId, rows),
   };
 }
@@ -197,10 +182,10 @@ function rowIdsOf(
   baseRowId: number | undefined,
   rows: readonly number[],
 ): Float64Array {
-  if (baseRowId !== undefined) return Float64Array.from(rows, (row) => baseRowId + row);
+  if (baseRowId !== undefined) return new Float64Array(rows.map((row) => baseRowId + row));
   if (rows.length === 0) return new Float64Array(0);
   const stored = storedRowIds(file);
-  return Float64Array.from(rows, (row) => stored[row]!);
+  return new Float64Array(rows.map((row) => stored[row]!));
 }
 
 /** The row ids of all rows of a segment that stores them. */

@@ -16,8 +16,11 @@ export interface Picks {
   readonly rows: Int32Array;
 }
 
-/** Rows of one column. */
+/** Rows of one column, which is the same column if they are all its rows in their order. */
 export function taken(column: Data, rows: Int32Array): Data {
+  let same = 0;
+  while (same < rows.length && rows[same] === same) same++;
+  if (same === column.length && same === rows.length) return column;
   return interleaved([column], { from: new Uint8Array(rows.length), rows });
 }
 

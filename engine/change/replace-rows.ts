@@ -1,8 +1,8 @@
 import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
-import type { Columns } from '../core/types.js';
+import { ascendingOrder } from '../core/ascending.js';
+import type { Column, Columns } from '../core/types.js';
 import { givenId } from '../ingest/physical-names.js';
-import { SegmentFile } from '../query/memory/segment-file.js';
 import { arrowSchema, reservedColumns } from '../store/arrow.js';
 import { presentColumns } from '../store/merge.js';
 import { rowIdColumn } from '../store/row-ids.js';
@@ -12,19 +12,32 @@ import { interleaved, isValid, taken } from './interleave.js';
 import { isWhole, updated } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
-/** Records that replace others. */
+/** Records that replace others, and become one segment. */
 export interface ReplaceOrder {
-  /** The segment in the scratch folder that has them, and perhaps the column `givenId`. */
-  readonly given: StoredSegment;
+  /** The segments in the scratch folder that have them, and perhaps the column `givenId`. */
+  readonly given: readonly StoredSegment[];
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
   /** True if fields that a record does not have keep the values that they had (`upsert`), false if they lose them (`overwrite`). */
   readonly keepsOthers: boolean;
   /** True if records are found by their `_id`, false if by other fields: a replaced record keeps its `_id`. */
   readonly isById: boolean;
+  /** At least one. */
   readonly matches: RowMatches;
   readonly segments: readonly StoredSegment[];
-  /** Absolute path of the segments that are written, without a number and `.parquet`. */
+  /** Absolute path of the segment that is written. */
+  readonly path: string;
+}
+
+/** Records that replace none, and become one segment. */
+export interface AddOrder {
+  /** The segment in the scratch folder that has them, and perhaps the column `givenId`. */
+  readonly given: StoredSegment;
+  /** The columns of the dataset after the change. */
+  readonly columns: Columns;
+  /** Their rows in that segment, ascending; at least one. */
+  readonly rows: Int32Array;
+  /** Absolute path of the segment that is written. */
   readonly path: string;
 }
 
@@ -33,152 +46,99 @@ export interface StoredSegment extends CheckedFile {
   readonly columns: Columns;
 }
 
-/** Which rows replace which, ascending by row id: row `given[i]` replaces row `rows[i]` of the segment `segments[i]`. */
+/** Which rows replace which, ascending by row id: row `given[i]` of the file `files[i]` replaces row `rows[i]` of the segment `segments[i]`. */
 export interface RowMatches {
+  readonly files: Int32Array;
   readonly given: Int32Array;
   readonly segments: Int32Array;
   readonly rows: Int32Array;
   readonly rowIds: Float64Array;
 }
 
-/** The segments that were written. */
-export interface ReplacedRows {
-  /** With row ids: the records that replace others. */
-  readonly replacing: readonly Segment[];
-  /** The records that replace none, in their order; null if there are none. */
-  readonly added: Segment | null;
-}
-
-/** Records in a segment that replaces rows, at most. */
-const maxRows = 1 << 17;
-
-/** Writes the records of a segment as segments that replace rows of others, and one of those that replace none. */
-export async function replaceRows(order: ReplaceOrder): Promise<ReplacedRows> {
-  const { given, columns, keepsOthers, segments, matches, path } = order;
-  const sources = [given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
+/** Writes records as a segment, with row ids, that replaces rows of others. */
+export async function replaceRows(order: ReplaceOrder): Promise<Segment> {
+  const { given, columns, keepsOthers, isById, segments, matches, path } = order;
+  const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
   const present = presentColumns(columns, sources);
-  const file = new SegmentFile(given);
-  try {
-    const all = readRows([{ file, columns: given.columns, rows: 'all' }], [givenId, ...present]);
-    const [ids, commits, givenIds, ...values] = all as [Data, Data, Data, ...Data[]];
-    const records = { ids, commits, givenIds, values };
-    const replacing: Segment[] = [];
-    for (let first = 0; first < matches.given.length; first += maxRows) {
-      const some = part(matches, first, first + maxRows);
-      const data = replacements(records, order, some, present);
-      replacing.push({
-        ...(await writeRows(
-          [rowIdColumn, ...present],
-          data,
-          `${path}-${replacing.length}.parquet`,
-        )),
-        isAscending: true,
-      });
-    }
-    const rest = others(matches.given, file.rows);
-    const added =
-      rest.length === 0
-        ? null
-        : await writeRows(present, additions(records, rest), `${path}-added.parquet`);
-    return { replacing, added };
-  } finally {
-    file.close();
-  }
-}
-
-/** The columns of the given records. */
-interface GivenRecords {
-  readonly ids: Data;
-  readonly commits: Data;
-  /** Null where a record was given no id. */
-  readonly givenIds: Data;
-  readonly values: readonly Data[];
-}
-
-function part({ given, segments, rows, rowIds }: RowMatches, from: number, to: number): RowMatches {
-  return {
-    given: given.subarray(from, to),
-    segments: segments.subarray(from, to),
-    rows: rows.subarray(from, to),
-    rowIds: rowIds.subarray(from, to),
-  };
-}
-
-/** The columns of the records that replace others, the reserved ones first. */
-function replacements(
-  { givenIds, commits, values }: GivenRecords,
-  { keepsOthers, isById, segments }: ReplaceOrder,
-  matches: RowMatches,
-  present: Columns,
-): readonly Data[] {
-  const { given } = matches;
-  const isRead = values.map((data, i) => keepsOthers && !isWhole(present[i]!, data, given));
-  const wanted = present.filter((_, i) => isRead[i]);
-  const isNeeded = !isById || wanted.length > 0;
-  const replaced = isNeeded ? replacedRows(segments, matches, wanted) : undefined;
-  const ids = isById ? taken(givenIds, given) : taken(replaced!.columns[0]!, replaced!.rows);
-  let next = reservedColumns.length;
+  const id = isById ? [givenId] : [];
+  const news = pickedRows(given, matches.files, matches.given, [commitColumn, ...id, ...present]);
+  const values = news.columns.slice(1 + id.length);
+  const isRead = values.map((data, i) => keepsOthers && !isWhole(present[i]!, data));
+  const wanted = [...(isById ? [] : [idColumn]), ...present.filter((_, i) => isRead[i])];
+  const olds = pickedRows(segments, matches.segments, matches.rows, wanted);
+  let next = isById ? 0 : 1;
+  const rows = { given: news.rows, old: olds.rows };
   const changed = values.map((data, i) =>
-    isRead[i]
-      ? updated(present[i]!, data, replaced!.columns[next++]!, { given, old: replaced!.rows })
-      : taken(data, given),
+    isRead[i] ? updated(present[i]!, data, olds.columns[next++]!, rows) : taken(data, news.rows),
   );
-  return [ids, taken(commits, given), rowIdData(matches.rowIds), ...changed];
+  const ids = isById ? taken(news.columns[1]!, news.rows) : taken(olds.columns[0]!, olds.rows);
+  const commits = taken(news.columns[0]!, news.rows);
+  const data = [ids, commits, rowIdData(matches.rowIds), ...changed];
+  return { ...(await writeRows([rowIdColumn, ...present], data, path)), isAscending: true };
 }
 
-/** The rows that are replaced, as read from their segments, and for each match the row among them. */
-function replacedRows(
+/** Writes records as a segment, in their order: each has the id that it was given, or that of its row. */
+export async function addRows({ given, columns, rows, path }: AddOrder): Promise<Segment> {
+  const present = presentColumns(columns, [given.columns]);
+  const read = readRows(
+    [{ segment: given, columns: given.columns, rows }],
+    [idColumn, commitColumn, givenId, ...present],
+  );
+  const [own, commits, givenIds, ...values] = read as [Data, Data, Data, ...Data[]];
+  const all = Int32Array.from(rows.keys());
+  const from = Uint8Array.from(all, (row) => (isValid(givenIds, row) ? 1 : 0));
+  const ids = interleaved([own, givenIds], { from, rows: all });
+  return writeRows(present, [ids, commits, ...values], path);
+}
+
+const [idColumn, commitColumn] = reservedColumns as [Column, Column];
+
+/** Rows of several segments as they were read, and for each row that is asked for the row among them. */
+function pickedRows(
   segments: readonly StoredSegment[],
-  matches: RowMatches,
+  numbers: Int32Array,
+  rows: Int32Array,
   columns: Columns,
 ): { readonly columns: readonly Data[]; readonly rows: Int32Array } {
-  const order = Int32Array.from(matches.rows.keys()).sort(
-    (a, b) => matches.segments[a]! - matches.segments[b]! || matches.rows[a]! - matches.rows[b]!,
-  );
-  const rows = new Int32Array(order.length);
+  if (columns.length === 0) return { columns: [], rows };
+  const keys = new Float64Array(rows.length);
+  let most = 0;
+  for (let i = 0; i < rows.length; i++) if (rows[i]! > most) most = rows[i]!;
+  for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (most + 1) + rows[i]!;
+  const order = ascendingOrder(keys);
+  const places = new Int32Array(rows.length);
+  const distinct = new Int32Array(rows.length);
   const sources: RowsToRead[] = [];
-  try {
-    for (let from = 0; from < order.length;) {
-      const number = matches.segments[order[from]!]!;
-      let to = from;
-      while (to < order.length && matches.segments[order[to]!] === number) rows[order[to]!] = to++;
-      const own = order.subarray(from, to).map((match) => matches.rows[match]!);
-      const segment = segments[number]!;
-      sources.push({ file: new SegmentFile(segment), columns: segment.columns, rows: own });
-      from = to;
+  let [begin, end, number] = [0, 0, -1];
+  const close = (): void => {
+    if (end === begin) return;
+    const segment = segments[number]!;
+    sources.push({ segment, columns: segment.columns, rows: distinct.subarray(begin, end) });
+    begin = end;
+  };
+  for (let at = 0; at < rows.length; at++) {
+    const i = order?.[at] ?? at;
+    if (numbers[i] !== number) {
+      close();
+      number = numbers[i]!;
     }
-    return { columns: readRows(sources, columns), rows };
-  } finally {
-    for (const { file } of sources) file.close();
+    // With `id_fields`, one record may replace several.
+    if (end === begin || distinct[end - 1] !== rows[i]) distinct[end++] = rows[i]!;
+    places[i] = end - 1;
   }
+  close();
+  return { columns: readRows(sources, columns), rows: places };
 }
 
 /** The column of these row ids. */
 export function rowIdData(rowIds: Float64Array): Data {
-  const data = BigInt64Array.from(rowIds, BigInt);
+  const halves = new Int32Array(2 * rowIds.length);
+  for (let i = 0; i < rowIds.length; i++) {
+    halves[2 * i] = rowIds[i]!; // modulo 2^32
+    halves[2 * i + 1] = Math.floor(rowIds[i]! / 2 ** 32);
+  }
+  const data = new BigInt64Array(halves.buffer);
   return makeData({ type: new Int64(), length: rowIds.length, nullCount: 0, data });
-}
-
-/** The columns of the records that replace none: each has the id that it was given, or that of its row. */
-function additions(
-  { ids, commits, givenIds, values }: GivenRecords,
-  rows: Int32Array,
-): readonly Data[] {
-  const from = Uint8Array.from(rows, (row) => (isValid(givenIds, row) ? 1 : 0));
-  return [
-    interleaved([ids, givenIds], { from, rows }),
-    taken(commits, rows),
-    ...values.map((column) => taken(column, rows)),
-  ];
-}
-
-/** The rows of `count` that are not among some. */
-function others(some: Int32Array, count: number): Int32Array {
-  const isAmong = new Uint8Array(count);
-  for (const row of some) isAmong[row] = 1;
-  const rows: number[] = [];
-  for (let row = 0; row < count; row++) if (isAmong[row] === 0) rows.push(row);
-  return Int32Array.from(rows);
 }
 
 /** Writes records as a segment and makes it durable; `children` are the reserved columns and `columns`. */

@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.js';
 import type { Columns } from '../core/types.js';
 import { idAfter, placeOfRecord } from '../ingest/record-ids.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
+import { reservedColumns } from '../store/arrow.js';
 import { deletedRows, deletionVector } from '../store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../store/merge.js';
 import { encodedOrigins } from '../store/origins.js';
@@ -129,9 +130,8 @@ export async function sortRows({
   const order = Int32Array.from(keys, (key) => key % count);
   const ids = Float64Array.from(keys, (key) => span.from + Math.floor(key / count));
   const present = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
-  const read = readPicked(sources, picked, present);
-  const isSame = order.every((place, i) => place === i);
-  const [recordIds, commits, ...values] = isSame ? read : read.map((data) => taken(data, order));
+  const read = readPicked(sources, picked, [...reservedColumns, ...present]);
+  const [recordIds, commits, ...values] = read.map((data) => taken(data, order));
   const isConsecutive = !span.isDeleted && ids[count - 1]! - ids[0]! === count - 1;
   const segment = await writeRows(
     isConsecutive ? present : [rowIdColumn, ...present],
@@ -173,19 +173,15 @@ function readPicked(
   picked: readonly PickedRows[],
   columns: Columns,
 ): readonly Data[] {
-  const reads: (RowsToRead & { readonly file: SegmentFile })[] = [];
-  try {
-    for (const [i, { file: path, segment }] of sources.entries()) {
-      const { rows } = picked[i]!;
-      if (rows.length === 0) continue;
-      const file = new SegmentFile({ path, blockChecksums: segment.blockChecksums });
-      const isWhole = rows.length === segment.rows;
-      reads.push({ file, columns: segment.columns, rows: isWhole ? 'all' : rows });
-    }
-    return readRows(reads, columns);
-  } finally {
-    for (const { file } of reads) file.close();
+  const reads: RowsToRead[] = [];
+  for (const [i, { file: path, segment }] of sources.entries()) {
+    const { rows } = picked[i]!;
+    if (rows.length === 0) continue;
+    const isWhole = rows.length === segment.rows;
+    const checked = { path, blockChecksums: segment.blockChecksums };
+    reads.push({ segment: checked, columns: segment.columns, rows: isWhole ? 'all' : rows });
   }
+  return readRows(reads, columns);
 }
 
 function ascends(ids: Float64Array): boolean {

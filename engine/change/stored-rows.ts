@@ -1,29 +1,44 @@
 import type { Data } from 'apache-arrow';
+import type { CheckedFile } from '../core/block-checksums.js';
+import { acquire, release } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
-import { withoutRows } from '../parquet/drop-rows.js';
+import { lowerBound } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
-import { decodePages, readChunk, type LeafPart } from '../parquet/read-chunk.js';
-import { decompressPages } from '../parquet/read-pages.js';
+import { pickRows } from '../parquet/pick-rows.js';
+import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import type { Extent } from '../parquet/read-footer.js';
+import { chunkPages, decompressPages } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
-import type { RowGroup, SegmentFile } from '../query/memory/segment-file.js';
-import { arrowSchema, parquetColumns } from '../store/arrow.js';
+import {
+  SegmentFile,
+  type OffsetIndex,
+  type RowGroup,
+  type SegmentChunk,
+} from '../query/memory/segment-file.js';
+import {
+  arrowSchema,
+  parquetColumns,
+  plainParquetColumns,
+  reservedColumns,
+} from '../store/arrow.js';
 
 /** Rows of a segment: ascending numbers, or all. `columns` are those that it stores. */
 export interface RowsToRead {
-  readonly file: SegmentFile;
+  readonly segment: CheckedFile;
   readonly columns: Columns;
   readonly rows: Int32Array | 'all';
 }
 
 /**
- * Reads rows of several segments, one after the other, as Arrow columns: the reserved ones, then `columns`. What a segment does not store
- * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read where these are few. Throws `damaged`.
+ * Reads rows of several segments, one after the other, as Arrow columns, one for each of `columns`. What a segment does not store
+ * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read. Throws `damaged`.
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
-  const schema = parquetSchema(parquetColumns(columns));
+  const schema = parquetSchema(plainParquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
-  for (const { file, columns: own, rows } of sources) {
+  for (const { segment, columns: own, rows } of sources) {
+    const file = new SegmentFile(segment);
     const stored = parquetSchema(parquetColumns(own));
     try {
       for (const group of file.groups) {
@@ -38,16 +53,18 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
     } catch (error) {
       if (error instanceof RangeError) throw file.damaged('has rows that cannot be read', error);
       throw error;
+    } finally {
+      file.close();
     }
   }
-  return assemble(schema, parts, arrowSchema(columns).fields);
+  return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
 
 /** The rows of a group, numbered from its first. */
 function rowsIn(rows: RowsToRead['rows'], { first, rows: count }: RowGroup): RowsToRead['rows'] {
   if (rows === 'all') return rows;
-  const own = rows.filter((row) => row >= first && row < first + count).map((row) => row - first);
-  return own.length === count ? 'all' : own;
+  const own = rows.subarray(lowerBound(rows, first), lowerBound(rows, first + count));
+  return own.length === count ? 'all' : own.map((row) => row - first);
 }
 
 function partOf(
@@ -58,60 +75,63 @@ function partOf(
   rows: RowsToRead['rows'],
 ): LeafPart {
   const chunk = group.chunks[number]!;
-  const { isCompressed, dictionaryOffset, dataOffset } = chunk;
   const pages = rows === 'all' ? undefined : file.pages(group, chunk);
   if (rows === 'all' || pages === undefined)
-    return only(
-      readChunk(file.read(chunk.begin, chunk.bytes), leaf, chunk),
-      leaf,
-      group.rows,
-      rows,
+    return withExtents(
+      file,
+      [chunk],
+      ([bytes]) =>
+      rows === 'all' ? readChunk(bytes!, leaf, chunk) : pickRows(chunkPages(bytes!, chunk), leaf, rows), // prettier-ignore
     );
-  const { firstRows, offsets, bytes } = pages;
-  const wanted: { bytes: Uint8Array; isCompressed: boolean }[] = [];
-  if (dictionaryOffset !== undefined) {
-    const dictionary = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
-    wanted.push({ bytes: dictionary, isCompressed });
-  }
-  /** The rows among those of the pages that are read. */
+  const { extents, among } = pagesOf(chunk, pages, rows);
+  const { isCompressed } = chunk;
+  return withExtents(file, extents, (parts) =>
+    pickRows(decompressPages(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
+  );
+}
+
+/** The dictionary of a chunk and the data pages that hold some rows, and the numbers of these among the rows of those pages. */
+function pagesOf(
+  { dictionaryOffset, dataOffset }: SegmentChunk,
+  { firstRows, offsets, bytes }: OffsetIndex,
+  rows: Int32Array,
+): { readonly extents: readonly Extent[]; readonly among: Int32Array } {
+  const extents: Extent[] = [];
+  if (dictionaryOffset !== undefined)
+    extents.push({ begin: dictionaryOffset, bytes: dataOffset - dictionaryOffset });
   const among = new Int32Array(rows.length);
   let [before, page] = [0, -1];
-  for (const [i, row] of rows.entries()) {
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
     if (page < 0 || row >= firstRows[page + 1]!) {
       if (page >= 0) before += firstRows[page + 1]! - firstRows[page]!;
-      page = pageOf(firstRows, row);
-      wanted.push({ bytes: file.read(offsets[page]!, bytes[page]!), isCompressed });
+      page = lowerBound(firstRows, row + 1) - 1;
+      extents.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
     among[i] = before + row - firstRows[page]!;
   }
-  const part = decodePages(decompressPages(wanted), leaf);
-  return only(part, leaf, before + firstRows[page + 1]! - firstRows[page]!, among);
+  return { extents, among };
 }
 
-/** The index of the page that holds a row. */
-function pageOf(firstRows: Int32Array, row: number): number {
-  let [low, high] = [0, firstRows.length - 2];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (firstRows[middle]! <= row) low = middle;
-    else high = middle - 1;
+/** Reads parts of a file, ascending, those that follow one another in one step. Their bytes are valid until `use` returns. */
+function withExtents<T>(
+  file: SegmentFile,
+  extents: readonly Extent[],
+  use: (parts: readonly Uint8Array[]) => T,
+): T {
+  const buffer = acquire(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
+  try {
+    const parts: Uint8Array[] = [];
+    let filled = 0;
+    for (let i = 0; i < extents.length;) {
+      const { begin } = extents[i]!;
+      const from = filled;
+      for (; i < extents.length && extents[i]!.begin === begin + filled - from; i++)
+        parts.push(buffer.subarray(filled, (filled += extents[i]!.bytes)));
+      file.readInto(buffer.subarray(from, filled), begin);
+    }
+    return use(parts);
+  } finally {
+    release(buffer);
   }
-  return low;
-}
-
-/** Some rows of a part that has `count` of them. */
-function only(
-  part: LeafPart,
-  { maxDefinition }: ParquetLeaf,
-  count: number,
-  rows: RowsToRead['rows'],
-): LeafPart {
-  if (rows === 'all') return part;
-  const others = new Int32Array(count - rows.length);
-  let next = 0;
-  let at = 0;
-  for (let row = 0; row < count; row++)
-    if (rows[next] === row) next++;
-    else others[at++] = row;
-  return withoutRows(part, maxDefinition, others, 0).part;
 }

@@ -32,12 +32,12 @@ export function updated(column: Column, given: Data, old: Data, rows: UpdatedRow
   return made<Struct>({ type: given.type, length, ...validity, children });
 }
 
-/** Whether the given values of these rows need no old ones. */
-export function isWhole(column: Column, given: Data, rows: Int32Array): boolean {
+/** Whether no given value needs an old one. */
+export function isWhole(column: Column, given: Data): boolean {
   if (column.type === 'json' && !column.isList) return false;
-  if (given.nullCount > 0 && rows.some((row) => !isValid(given, row))) return false;
+  if (given.nullCount > 0) return false;
   if (column.children === undefined || column.isList) return true;
-  return column.children.every((child, i) => isWhole(child, given.children[i]!, rows));
+  return column.children.every((child, i) => isWhole(child, given.children[i]!));
 }
 
 function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {

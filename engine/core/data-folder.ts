@@ -99,9 +99,9 @@ export class DataFolder {
   export(exportId: number, extension: string): string {
     return this.path('exports', `${id(exportId)}.${extension}`);
   }
-  /** The records that an import rejected, with the reasons; kept as long as the import exists. */
-  rejectedLines(importId: number): string {
-    return this.path('rejected', `${id(importId)}.jsonl.gz`);
+  /** The records that an import or a migration rejected, with the reasons; kept as long as it exists. */
+  rejectedLines(jobId: number): string {
+    return this.path('rejected', `${id(jobId)}.jsonl.gz`);
   }
   /** All files of an archived dataset, in one. */
   archive(datasetId: number): string {

@@ -13,7 +13,10 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 /** Bytes written between two checks of the free space: less than the reserve, because several writers may pass a check at once. */
 const reserveCheckBytes = 8 << 20;
 
-/** Bytes after which what was written is flushed while more is written, so that the disk works meanwhile and the end does not wait for all of it. */
+/**
+ * Bytes after which what was written is flushed while more is written, so that the disk works meanwhile and the end does not wait for all of it. A
+ * caller that flushes more often, because it records what is durable, is not flushed besides.
+ */
 const flushBytes = 32 << 20;
 
 /** The size of a written file, and its digests in hex: empty unless requested. */
@@ -29,7 +32,7 @@ export class FileWriter {
   #bytes = 0;
   /** The position up to which the free space of the disk has been checked. */
   #checkedTo = 0;
-  /** The position at which the last flush in the background began. */
+  /** The position at which the last flush began. */
   #flushedTo = 0;
   /** The flush in the background; it never rejects. */
   #flushing: Promise<void> | undefined;
@@ -70,10 +73,8 @@ export class FileWriter {
   #flushInBackground(): void {
     if (this.#flushError !== undefined) throw this.#flushError;
     if (this.#flushing !== undefined) return;
-    this.#flushedTo = this.#bytes;
-    const fail = (error: unknown): void => void (this.#flushError = error);
     const end = (): void => void (this.#flushing = undefined);
-    this.#flushing = this.flush().catch(fail).then(end);
+    this.#flushing = this.flush().catch(ignored).then(end);
   }
 
   /** Waits for the flush in the background. A failed one is never repeated: the kernel may have dropped the pages (threats R6). */
@@ -92,7 +93,13 @@ export class FileWriter {
 
   /** Makes the bytes written so far durable; more may follow. */
   async flush(): Promise<void> {
-    await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
+    this.#flushedTo = this.#bytes;
+    try {
+      await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
+    } catch (error) {
+      this.#flushError = error;
+      throw error;
+    }
   }
 
   /** Flushes and closes the file. The name is durable only after `syncFolder`. */
@@ -124,6 +131,9 @@ export class FileWriter {
     await discardFile(this.path);
   }
 }
+
+/** The error of a flush is that of the next write or of the end. */
+function ignored(): void {}
 
 /** Options for creating a file. */
 export interface CreateOptions {

@@ -1,5 +1,6 @@
 import { KnownNames } from '../core/suggestion.js';
-import { pathKey, recordUse } from './compile/record-fields.js';
+import { evaluateNumbers, type NumberColumn } from './compile/number-columns.js';
+import { memberPathOf, pathKey, recordUse } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
@@ -89,6 +90,11 @@ export class Expression {
     return isRepeatable(this.#tree);
   }
 
+  /** The path of the record whose value is its result in all records that have one there; undefined for other expressions. */
+  get projectedPath(): number | undefined {
+    return this.#pathIndex(memberPathOf(this.#tree));
+  }
+
   /** How often it names functions of datasets. */
   get datasetCalls(): number {
     return datasetCalls(this.#tree);
@@ -139,9 +145,32 @@ export class Expression {
     return this.#run(undefined, lookUp, variables, host);
   }
 
+  /**
+   * Evaluates the expression for `rows` records at once if it computes with numbers alone: `columnOf` gives a new copy of the
+   * column of a path that it reads, by its number, if that has numbers. NaN stands for results that the evaluation of the record has to give.
+   */
+  evaluateNumbers(
+    columnOf: (path: number) => NumberColumn | undefined,
+    rows: number,
+  ): NumberColumn | undefined {
+    const column = (path: MemberPath) => {
+      const index = this.#pathIndex(path);
+      return index === undefined ? undefined : columnOf(index);
+    };
+    return evaluateNumbers(this.#tree, column, rows);
+  }
+
   /** What the evaluation in progress may still use; results that are iterators are drained with it. */
   get runtime(): EvaluationState {
     return this.#state;
+  }
+
+  #pathIndex(path: MemberPath | undefined): number | undefined {
+    const hasRecord = this.#options.hasRecord ?? true;
+    if (path === undefined || this.pathsRead === 'all' || !hasRecord) return undefined;
+    const key = pathKey(path);
+    const index = this.pathsRead.findIndex((one) => pathKey(one) === key);
+    return index < 0 ? undefined : index;
   }
 
   #run(

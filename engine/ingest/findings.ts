@@ -193,42 +193,6 @@ export function mergeFindings(
   };
 }
 
-/**
- * Settles the warnings that depend on the type of a field in all chunks of a file, which one chunk does not know. NaN and infinity are
- * not stored as null in a field of strings, and a field of whole numbers becomes a `long` only if all chunks hold whole numbers, which
- * is reported once. `chunks` are the columns that the chunks have seen.
- */
-export function settledFindings(findings: Findings, chunks: readonly Columns[]): Findings {
-  const counts = { ...findings.counts };
-  let { warnings } = findings;
-  const examples: Finding[] = [];
-  for (const example of findings.examples) {
-    const count = settledCount(example, chunks);
-    const { code } = example;
-    const removed = example.count - count;
-    counts[code] = counts[code]! - removed;
-    if (counts[code] === 0) delete counts[code];
-    warnings -= removed;
-    if (count > 0) examples.push({ ...example, count });
-  }
-  return { ...findings, counts, warnings, examples };
-}
-
-function settledCount(
-  { code, level, line, field, count }: Finding,
-  chunks: readonly Columns[],
-): number {
-  const isOfType = line === 0 && code === codes.invalidValue;
-  if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
-    return count;
-  const seen = chunks.flatMap((columns) => columns.filter(({ name }) => name === field));
-  if (seen.length === 0) return count;
-  const filled = seen.filter((column) => column.seen !== 'null' && column.seen !== 'missing');
-  if (filled.some(({ type }) => type === 'string' || type === 'text')) return 0;
-  if (isOfType) return filled.every(({ type, isWhole }) => type === 'long' || isWhole) ? 1 : 0;
-  return seen.every(({ type }) => type === 'string') ? 0 : count;
-}
-
 /** Merges the findings of several files in their order; `file` is null for findings about the import as a whole. */
 export function joinFindings(
   parts: readonly { readonly findings: Findings; readonly file: string | null }[],

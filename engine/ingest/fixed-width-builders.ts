@@ -44,6 +44,16 @@ export class IntegerBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
+  /** Appends numbers; NaN stands for null. */
+  appendNumbers(numbers: Float64Array): void {
+    this.reserveRows(this.length + numbers.length);
+    for (let i = 0; i < numbers.length; i++) {
+      const number = numbers[i]!;
+      if (number === number) this.append(number);
+      else this.appendNull();
+    }
+  }
+
   appendNull(): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
@@ -132,6 +142,12 @@ export class DoubleBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
+  /** Appends numbers; NaN stands for null. */
+  appendNumbers(numbers: Float64Array): void {
+    this.reserveRun(numbers.length).set(numbers);
+    this.commitRun(numbers.length);
+  }
+
   /** The numbers so far, 0 for null. */
   get values(): Float64Array {
     return this.#values.subarray(0, this.length);
@@ -181,6 +197,16 @@ export class LongBuilder extends ColumnBuilder {
     this.#halves[2 * i] = value | 0;
     this.#halves[2 * i + 1] = Math.floor(value / 4_294_967_296);
     this.length = i + 1;
+  }
+
+  /** Appends integers within ±2^53; NaN stands for null. */
+  appendNumbers(numbers: Float64Array): void {
+    this.reserveRows(this.length + numbers.length);
+    for (let i = 0; i < numbers.length; i++) {
+      const number = numbers[i]!;
+      if (number === number) this.append(number);
+      else this.appendNull();
+    }
   }
 
   appendBigint(value: bigint): void {
@@ -241,6 +267,13 @@ export class BooleanBuilder extends ColumnBuilder {
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#set(i, value);
     this.length = i + 1;
+  }
+
+  /** Appends booleans as 0 and 1; NaN stands for null. */
+  appendNumbers(numbers: Float64Array): void {
+    for (const number of numbers)
+      if (number === number) this.append(number !== 0);
+      else this.appendNull();
   }
 
   appendNull(): void {

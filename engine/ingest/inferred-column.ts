@@ -8,7 +8,12 @@ import { becomesText } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
 import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
-import { type ObjectFields, ValueColumn } from './value-column.js';
+import {
+  type NumberRunBuilder,
+  type NumberRunKind,
+  type ObjectFields,
+  ValueColumn,
+} from './value-column.js';
 
 /** The kinds of values found in a column, as bits. */
 const kinds = { boolean: 1, long: 2, double: 4, text: 8, object: 16, nested: 32 } as const;
@@ -60,6 +65,32 @@ export class InferredColumn extends ValueColumn {
 
   override get storesJson(): boolean {
     return this.#isJson;
+  }
+
+  override startNumbers(kind: NumberRunKind): NumberRunBuilder | null {
+    const isLong = kind === 'long' || kind === 'integer';
+    if (!this.#startRun(isLong ? kinds.long : kinds[kind])) return null;
+    if (isLong) this.#builder ??= new LongBuilder(this.#as('long'));
+    else if (kind === 'double') this.#builder ??= new DoubleBuilder(this.#as('double'));
+    else this.#builder ??= new BooleanBuilder(this.#as('boolean'));
+    this.#builder.padTo(this.length);
+    return this.#builder as NumberRunBuilder;
+  }
+
+  override startTexts(): Utf8Builder | null {
+    if (!this.#startRun(kinds.text)) return null;
+    this.#areDates = false;
+    this.#builder ??= new Utf8Builder(this.#as('string'));
+    this.#builder.padTo(this.length);
+    return this.#builder as Utf8Builder;
+  }
+
+  override startLists(): ListBuilder<ValueColumn> | null {
+    const isFree = this.#kinds === 0 && !this.#isJson && this.#isList !== false;
+    if (!isFree || this.#spec.isElement) return null;
+    if (this.#list === null) this.#becomeList();
+    this.#list!.padTo(this.length);
+    return this.#list;
   }
 
   column(): Column {
@@ -235,6 +266,14 @@ export class InferredColumn extends ValueColumn {
     this.#builder?.release();
     this.#object?.release();
     this.#list?.release();
+  }
+
+  /** Records the kind of the values of a run; returns false, and changes nothing, if they cannot be stored as they are. */
+  #startRun(kind: number): boolean {
+    const isFree = this.#kinds === 0 || (this.#kinds === kind && !this.#isMixed);
+    if (!isFree || this.#becomesList || this.#list || this.#isJson) return false;
+    this.#kinds = kind;
+    return true;
   }
 
   /** Records the kind of a value; returns whether values of this kind can be stored with the others. */

@@ -45,6 +45,22 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
     this.length = i + 1;
   }
 
+  /** Ends one list after the other, whose elements have been appended: list i has `counts[i]` of them, or is null if that is negative. */
+  endLists(counts: Int32Array): void {
+    this.reserveRows(this.length + counts.length);
+    for (let i = 0; i < counts.length; i++) {
+      const count = counts[i]!;
+      if (count < 0) {
+        this.appendNull();
+        continue;
+      }
+      const at = this.length;
+      if (this.valid !== null) this.valid = withBit(this.valid, at);
+      this.#offsets[at + 1] = this.#offsets[at]! + count;
+      this.length = at + 1;
+    }
+  }
+
   appendNull(): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);

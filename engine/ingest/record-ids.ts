@@ -2,6 +2,7 @@ import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-a
 import { Field } from 'apache-arrow';
 import { acquire, release } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
+import { reservedColumns } from '../store/arrow.js';
 import type { Batch } from './batch.js';
 
 const commitDigits = 10;
@@ -22,25 +23,29 @@ export interface IdentifiedBatch extends Batch {
  * fixed width), and `_commit`, the commit's id as a string.
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
-  const { rows, data } = batch;
+  const { rows } = batch;
   const own = [ids(rows, commitId, chunk), repeated(rows, String(commitId))];
-  const fields = [
-    new Field('_id', new Utf8(), true),
-    new Field('_commit', new Utf8(), true),
-    ...data.schema.fields,
-  ];
-  const children = [...own.map((column) => column.data), ...data.data.children];
-  const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
   return {
-    ...batch,
-    data: new RecordBatch(new Schema(fields), struct),
+    ...withReservedColumns(batch, own.map(({ data }) => data)),
     release() {
       for (const { bytes, offsets } of own) {
         release(bytes);
         release(offsets);
       }
     },
-  };
+  }; // prettier-ignore
+}
+
+/** Adds the reserved columns in front, with these values. */
+export function withReservedColumns(batch: Batch, reserved: readonly Data[]): Batch {
+  const { rows, data } = batch;
+  const fields = [
+    ...reservedColumns.map(({ physical }) => new Field(physical, new Utf8(), true)),
+    ...data.schema.fields,
+  ];
+  const children = [...reserved, ...data.data.children];
+  const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
+  return { ...batch, data: new RecordBatch(new Schema(fields), struct) };
 }
 
 /** The `_id` of the first record of a chunk. */
@@ -53,6 +58,18 @@ export function placeOfRecord(id: string): readonly [chunk: string, row: number]
   if (id.length !== idLength || !/^[0-9a-z]+$/.test(id)) return undefined;
   const first = idLength - rowDigits;
   return [id.slice(0, first), parseInt(id.slice(first), 36)];
+}
+
+/** The row of a record whose `_id` of this form begins at `start`; -1 if a character of the row is no digit. */
+export function rowOfRecord(bytes: Uint8Array, start: number): number {
+  let row = 0;
+  for (let at = start + idLength - rowDigits; at < start + idLength; at++) {
+    const code = bytes[at]!;
+    if (code >= 48 && code <= 57) row = row * 36 + code - 48;
+    else if (code >= 97 && code <= 122) row = row * 36 + code - 87;
+    else return -1;
+  }
+  return row;
 }
 
 /** The `_id` of the record that is `rows` rows behind another one in its chunk. */

@@ -4,7 +4,7 @@ import { type Column, mayWiden, type StoredType } from '../core/types.js';
 import {
   BooleanBuilder,
   DoubleBuilder,
-  type IntegerBuilder,
+  IntegerBuilder,
   LongBuilder,
 } from './fixed-width-builders.js';
 import { Utf8Builder } from './utf8-builder.js';
@@ -20,7 +20,12 @@ import {
 } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
-import { type ObjectFields, ValueColumn } from './value-column.js';
+import {
+  type NumberRunBuilder,
+  type NumberRunKind,
+  type ObjectFields,
+  ValueColumn,
+} from './value-column.js';
 import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
 
 /** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
@@ -49,6 +54,19 @@ export class ScalarColumn extends ValueColumn {
     if (type === 'double') return this.#builder as DoubleBuilder;
     if (type === 'long') return this.#builder as LongBuilder;
     return type === 'string' || type === 'text' ? (this.#builder as Utf8Builder) : null;
+  }
+
+  override startNumbers(kind: NumberRunKind): NumberRunBuilder | null {
+    if (!numberRuns[this.#column.type]?.includes(kind)) return null;
+    this.#builder.padTo(this.length);
+    return this.#builder as NumberRunBuilder;
+  }
+
+  override startTexts(): Utf8Builder | null {
+    const { builder } = this;
+    if (!(builder instanceof Utf8Builder)) return null;
+    builder.padTo(this.length);
+    return builder;
   }
 
   column(): Column {
@@ -183,6 +201,14 @@ export class ScalarColumn extends ValueColumn {
   }
 }
 
+/** The runs that a column of a type stores unchanged. */
+const numberRuns: Partial<Record<StoredType, readonly NumberRunKind[]>> = {
+  boolean: ['boolean'],
+  integer: ['integer'],
+  long: ['integer', 'long'],
+  double: ['integer', 'long', 'double'],
+};
+
 /** A column of lists of a declared type; a single value is stored as a list of one, with a warning. */
 export class ListColumn extends ValueColumn {
   readonly #elements: ValueColumn;
@@ -200,6 +226,11 @@ export class ListColumn extends ValueColumn {
 
   column(): Column {
     return this.#list.column();
+  }
+
+  override startLists(): ListBuilder<ValueColumn> {
+    this.#list.padTo(this.length);
+    return this.#list;
   }
 
   addBoolean(value: boolean): void {

@@ -3,6 +3,7 @@ import { acquire, grown, release } from '../core/buffers.js';
 import type { Column } from '../core/types.js';
 import { allSet, withBit, withRoom } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
+import { wordBytes, type TextDictionary } from './text-dictionary.js';
 
 /** Strings: `string`, `text`, `blob` and `json`. */
 export class Utf8Builder extends ColumnBuilder {
@@ -43,6 +44,60 @@ export class Utf8Builder extends ColumnBuilder {
     if (size <= 40) for (let i = from, at = this.end; i < to; i++) bytes[at++] = source[i]!;
     else bytes.set(source.subarray(from, to), this.end);
     this.commit(end);
+  }
+
+  /** Appends an entry of a dictionary for each code. */
+  appendDictionary({ bytes, offsets, nulls }: TextDictionary, codes: Int32Array): void {
+    const from = this.length;
+    let size = wordBytes;
+    for (let k = 0; k < codes.length; k++) size += offsets[codes[k]! + 1]! - offsets[codes[k]!]!;
+    const target = this.reserve(size);
+    const words = new DataView(target.buffer, target.byteOffset, target.byteLength);
+    this.reserveRows(from + codes.length);
+    const ends = this.#offsets;
+    let { end } = this;
+    for (let k = 0; k < codes.length; k++) {
+      const code = codes[k]!;
+      const start = offsets[code]!;
+      const length = offsets[code + 1]! - start;
+      // The bytes behind a text are overwritten by the next one.
+      for (let i = 0; i < length; i += wordBytes)
+        words.setInt32(end + i, bytes.getInt32(start + i, true), true);
+      end += length;
+      ends[from + k + 1] = end;
+    }
+    this.end = end;
+    this.length += codes.length;
+    if (nulls !== null) this.#mark(from, (k) => nulls[codes[k]!] === 0);
+    else if (this.valid !== null) this.#mark(from, () => true);
+  }
+
+  /** Appends consecutive values, the first of which begins at `offsets[0]` and value i of which ends at `offsets[i + 1]`. */
+  appendConsecutive(
+    source: Uint8Array,
+    offsets: Int32Array,
+    count: number,
+    isValid: ((i: number) => boolean) | null,
+  ): void {
+    const from = this.length;
+    const first = offsets[0]!;
+    const size = offsets[count]! - first;
+    const shift = this.end - first;
+    this.reserve(size).set(source.subarray(first, first + size), this.end);
+    this.reserveRows(from + count);
+    const ends = this.#offsets;
+    for (let k = 1; k <= count; k++) ends[from + k] = offsets[k]! + shift;
+    this.end += size;
+    this.length += count;
+    if (isValid !== null || this.valid !== null) this.#mark(from, isValid ?? (() => true));
+  }
+
+  /** Notes which of the values from `from` on are null. */
+  #mark(from: number, isValid: (k: number) => boolean): void {
+    this.valid = withRoom(this.valid ?? allSet(from), this.length);
+    for (let i = from; i < this.length; i++)
+      if (isValid(i - from)) this.valid[i >> 3]! |= 1 << (i & 7);
+      else this.nullCount++;
   }
 
   /** Appends the consecutive values of `source`, of which value i ends at `ends[i]`. */

@@ -1,5 +1,11 @@
 import { ColumnBuilder } from './column-builder.js';
-import type { DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
+import type {
+  BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
+  LongBuilder,
+} from './fixed-width-builders.js';
+import type { ListBuilder } from './nested-builders.js';
 import type { RecordContext } from './record-context.js';
 import type { Utf8Builder } from './utf8-builder.js';
 
@@ -12,6 +18,14 @@ export interface ObjectFields {
   /** Returns the column of a field, created on first use; null when the import has too many fields, which fails the record. */
   field(name: string): ValueColumn | null;
 }
+
+/**
+ * The values of a run of numbers: booleans as 0 and 1, integers of 32 bits, integers within ±2^53, or finite doubles. NaN stands for null.
+ */
+export type NumberRunKind = 'boolean' | 'integer' | 'long' | 'double';
+
+/** The builders that take runs of numbers. */
+export type NumberRunBuilder = BooleanBuilder | IntegerBuilder | LongBuilder | DoubleBuilder;
 
 /**
  * A column that accepts values of any type and stores, casts or rejects them. Rows are sparse: call `padTo(row)`, then one
@@ -53,6 +67,24 @@ export abstract class ValueColumn extends ColumnBuilder {
    * each value has to be checked. Callers pad the builder to the row first and this column to the builder's length afterwards.
    */
   get builder(): Utf8Builder | DoubleBuilder | LongBuilder | null {
+    return null;
+  }
+
+  /**
+   * Starts a run of numbers, of which one is not null: returns the builder that stores them unchanged, padded to this column; null when
+   * each value has to be checked. The caller pads this column to the builder's length afterwards.
+   */
+  startNumbers(_kind: NumberRunKind): NumberRunBuilder | null {
+    return null;
+  }
+
+  /** As `startNumbers`, for texts that are no longer than a string may be, and one of which is no date. */
+  startTexts(): Utf8Builder | null {
+    return null;
+  }
+
+  /** As `startNumbers`, for lists, one of which is not null; their elements are a run of the builder's items. */
+  startLists(): ListBuilder<ValueColumn> | null {
     return null;
   }
 

@@ -118,6 +118,8 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
   const isPresent = (item: number): boolean =>
     nullBitmap === null || ((nullBitmap[item >> 3]! >> (item & 7)) & 1) === 1;
   const pages = parts.flatMap((part) => part.values);
+  if (nullBitmap === null && sumOf(pages, countOf) !== length)
+    throw new RangeError(`a leaf has ${sumOf(pages, countOf)} values for ${length} slots`);
   if (ArrowType.isUtf8(type)) return stringData(type, pages, whole, isPresent);
   if (ArrowType.isBool(type)) {
     const data = new Uint8Array((length + 7) >> 3);
@@ -128,14 +130,16 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
   }
   const is64Bit = pages.some(({ kind }) => kind === 'int64s') || isWide(type);
   const int32s = new Int32Array(is64Bit ? 2 * length : length);
-  scatter(pages, length, isPresent, (item, page, i) => {
-    const { int32s: from } = page as DecodedIntegers;
-    if (!is64Bit) int32s[item] = from[i]!;
-    else {
-      int32s[2 * item] = from[2 * i]!;
-      int32s[2 * item + 1] = from[2 * i + 1]!;
-    }
-  });
+  if (nullBitmap === null) concatenate(pages, int32s);
+  else
+    scatter(pages, length, isPresent, (item, page, i) => {
+      const { int32s: from } = page as DecodedIntegers;
+      if (!is64Bit) int32s[item] = from[i]!;
+      else {
+        int32s[2 * item] = from[2 * i]!;
+        int32s[2 * item + 1] = from[2 * i + 1]!;
+      }
+    });
   return makeData({ type: type as never, ...whole, data: typed(type, int32s) as never });
 }
 
@@ -149,7 +153,7 @@ function stringData(
   whole: Validity,
   isPresent: (item: number) => boolean,
 ): Data {
-  const size = pages.reduce((sum, page) => sum + (page as DecodedStrings).offsets.at(-1)!, 0);
+  const size = sumOf(pages, (page) => (page as DecodedStrings).offsets.at(-1)!);
   const data = new Uint8Array(size);
   const valueOffsets = new Int32Array(whole.length + 1);
   let end = 0;
@@ -157,6 +161,10 @@ function stringData(
     const { bytes, offsets } = page as DecodedStrings;
     data.set(bytes.subarray(0, offsets.at(-1)!), end);
     end += offsets.at(-1)!;
+  }
+  if (whole.nullBitmap === null) {
+    concatenateOffsets(pages as readonly DecodedStrings[], valueOffsets);
+    return makeData({ type, ...whole, valueOffsets, data });
   }
   end = 0;
   let item = 0;
@@ -171,6 +179,28 @@ function stringData(
   });
   close(whole.length);
   return makeData({ type, ...whole, valueOffsets, data });
+}
+
+/** The values of all pages, where each item has one. */
+function concatenate(pages: readonly DecodedValues[], into: Int32Array): void {
+  let at = 0;
+  for (const page of pages) {
+    const { int32s } = page as DecodedIntegers;
+    into.set(int32s, at);
+    at += int32s.length;
+  }
+}
+
+function concatenateOffsets(pages: readonly DecodedStrings[], into: Int32Array): void {
+  let [at, end] = [1, 0];
+  for (const { offsets } of pages) {
+    for (let i = 1; i < offsets.length; i++) into[at++] = end + offsets[i]!;
+    end += offsets.at(-1)!;
+  }
+}
+
+function sumOf<T>(values: readonly T[], number: (value: T) => number): number {
+  return values.reduce((sum, value) => sum + number(value), 0);
 }
 
 /** Calls `put` with every present item, the page of its value, and the index of the value in that page. */

@@ -71,7 +71,7 @@ export function withoutRows(
 }
 
 /** The index of the first element that is not below `least`. */
-function lowerBound(ascending: Int32Array, least: number): number {
+export function lowerBound(ascending: Int32Array, least: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
     const middle = (low + high) >> 1;

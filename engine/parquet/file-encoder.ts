@@ -110,11 +110,16 @@ export class ParquetEncoder {
   readonly #listOf = new Map<SchemaNode, ListCount>();
   readonly #groups: RowGroupMeta[] = [];
   readonly #createdBy: string;
+  readonly #isIntermediate: boolean;
   #rowPages: RowPages = { rows: 0, rowsPerPage: 0 };
 
-  /** `createdBy` names the application in the footer. */
-  constructor(columns: readonly ParquetColumn[], createdBy: string) {
+  /**
+   * `createdBy` names the application in the footer. An intermediate file is written fast, because it is read once: it is not compressed and has no
+   * extremes and no filters.
+   */
+  constructor(columns: readonly ParquetColumn[], createdBy: string, isIntermediate = false) {
     this.#createdBy = createdBy;
+    this.#isIntermediate = isIntermediate;
     this.#schema = parquetSchema(columns);
     const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, stringBytes: 0 };
     this.leaves = this.#schema.leaves.map((leaf) => ({ leaf, ...none }));
@@ -143,7 +148,8 @@ export class ParquetEncoder {
       file,
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * pieceBytes),
-      hasFilters: true,
+      hasFilters: !this.#isIntermediate,
+      isPlain: this.#isIntermediate,
       offset: 0,
     };
     try {
@@ -178,6 +184,7 @@ export class ParquetEncoder {
       page: new ByteSink(2 * pieceBytes),
       // Filters stay in memory until the end of the file, which has any number of row groups.
       hasFilters: false,
+      isPlain: false,
       offset: 0,
     };
     try {

@@ -9,7 +9,8 @@ import {
   type PageValues,
 } from './encoding.js';
 import { bitWidth } from './hybrid.js';
-import { plainInt32s, plainInt32sAt, plainInt64sAt } from './plain.js';
+import { plainEncoder } from './plain-encoder.js';
+import { plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';
 import type { Int32s, Int64s } from './values.js';
@@ -94,17 +95,5 @@ function deltaEncoder(near: Near, ranges: readonly Range[]): Encoder {
     ranges,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
     release: () => release(distances),
-  };
-}
-
-function plainEncoder(values: Int32s | Int64s, ranges: readonly Range[]): Encoder {
-  return {
-    ...plainEncoderMembers,
-    encoding: encodingId.plain,
-    ranges,
-    write(sink, from, to) {
-      if (values.kind === 'int32s') plainInt32s(sink, values.int32s, from, to);
-      else plainInt32s(sink, values.halves, 2 * from, 2 * to);
-    },
   };
 }

@@ -25,12 +25,6 @@ export function readChunk(
   return decoded(chunkPages(bytes, chunk), leaf, chunk.slots);
 }
 
-/** Decodes pages of one column chunk, its dictionary first if it has one. */
-export function decodePages(pages: readonly DecompressedPage[], leaf: ParquetLeaf): LeafPart {
-  const slots = pages.reduce((sum, { isDictionary, count }) => sum + (isDictionary ? 0 : count), 0);
-  return decoded(pages, leaf, slots);
-}
-
 function decoded(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
   const { maxDefinition, maxRepetition, physical } = leaf;
   const definition = new Uint16Array(slots);
@@ -65,7 +59,8 @@ function decoded(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: nu
   return { slots, definition, repetition, values };
 }
 
-function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
+/** Reads the levels of a page: `count` numbers up to `most`, with their length in front. */
+export function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
   const constant = readLevels(page, most, count, out);
   if (constant !== undefined) out.fill(constant, 0, count);
 }

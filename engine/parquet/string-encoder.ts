@@ -7,7 +7,8 @@ import {
   type Encoder,
   type PageValues,
 } from './encoding.js';
-import { plainStrings, plainStringsAt } from './plain.js';
+import { plainEncoder } from './plain-encoder.js';
+import { plainStringsAt } from './plain.js';
 import { dictionaryRanges, stringRange, type Range } from './statistics.js';
 import type { Strings } from './values.js';
 
@@ -34,12 +35,7 @@ export function stringEncoder(strings: Strings, pages: readonly PageValues[]): E
       plainStringsAt(sink, strings, firsts, entries),
     );
   }
-  return {
-    ...plainEncoderMembers,
-    encoding: encodingId.plain,
-    ranges: rangesBy(compared),
-    write: (sink, from, to) => plainStrings(sink, strings, from, to),
-  };
+  return plainEncoder(strings, rangesBy(compared));
 }
 
 type StringRange = (from: number, to: number) => Range;

@@ -14,6 +14,7 @@ import {
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
+import { plainEncoder, unknownRanges } from './plain-encoder.js';
 import {
   compareBounds,
   joinedRange,
@@ -64,6 +65,8 @@ export interface ChunkOutput {
   readonly page: ByteSink;
   /** True if chunks of strings in no order get bloom filters. */
   readonly hasFilters: boolean;
+  /** True if values are stored as they are, without compression, and without extremes. */
+  readonly isPlain: boolean;
   /** Position in the file of the first byte of `file`. */
   offset: number;
 }
@@ -83,7 +86,10 @@ export function writeChunk(
   rowPages: RowPages,
 ): ChunkMeta {
   const cuts = cutPages(leaf, levels, values.count, rowPages);
-  const encoder = chooseEncoder(leaf, values, cuts);
+  const encoder =
+    output.isPlain && values.kind !== 'booleans'
+      ? plainEncoder(values, unknownRanges(cuts))
+      : chooseEncoder(leaf, values, cuts);
   try {
     return writePages(output, leaf, levels, values, cuts, rowPages.rowsPerPage, encoder);
   } finally {
@@ -118,7 +124,7 @@ function booleanEncoder(
 }
 
 function writePages(
-  { file, dictionary, page, hasFilters, offset }: ChunkOutput,
+  { file, dictionary, page, hasFilters, isPlain, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
@@ -132,7 +138,7 @@ function writePages(
   // Compression is tried on a page of the middle, because the first one is often not typical.
   const middle = cuts.length >> 1;
   const sample = pageBody(page, leaf, levels, encoder, cuts[middle]!);
-  const tried = tryCompression(dictionary.written(), sample, cuts.length);
+  const tried = isPlain ? undefined : tryCompression(dictionary.written(), sample, cuts.length);
   let plainBytes = 0;
   if (encoder.entries > 0) {
     const body = tried?.dictionary ?? uncompressed(dictionary.written());

@@ -1,7 +1,7 @@
-import { constants, zstdCompressSync } from 'node:zlib';
 import { encodingId, type Encoder } from './encoding.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
+import { compressFrame } from './zstd.js';
 
 /** Codecs by their number in parquet.thrift (`CompressionCodec`). */
 export const codecId = { none: 0, zstd: 6 } as const;
@@ -9,16 +9,7 @@ export const codecId = { none: 0, zstd: 6 } as const;
 /** Pages by their number in parquet.thrift (`PageType`). */
 export const pageType = { data: 0, dictionary: 2 } as const;
 
-/**
- * Level 1: higher levels take twice the time or more and save a few percent. Tables that fit in the first cache of the processor save
- * 15 % of the time and cost 1 % of the size.
- */
-const zstdParams = {
-  [constants.ZSTD_c_compressionLevel]: 1,
-  [constants.ZSTD_c_windowLog]: 17,
-  [constants.ZSTD_c_hashLog]: 13,
-};
-/** Smaller chunks are not compressed: a call costs 12 µs, and wide schemas have thousands of small chunks. */
+/** Smaller chunks are not compressed: wide schemas have thousands of small ones, whose headers are most of them. */
 const leastChunkBytes = 1024;
 /** Pages of fewer bytes are stored uncompressed. */
 const leastPageBytes = 256;
@@ -40,16 +31,7 @@ export function uncompressed(plain: Uint8Array): PageBody {
 
 /** The body of a page that is compressed with zstd. */
 export function compressed(plain: Uint8Array): PageBody {
-  return plain.length < leastPageBytes ? { plain, stored: rawFrame(plain) } : zstd(plain);
-}
-
-function zstd(plain: Uint8Array): PageBody {
-  const stored = zstdCompressSync(plain, {
-    chunkSize: (plain.length >> 1) + 1024, // zlib's output buffer: large enough for nearly all results
-    pledgedSrcSize: plain.length,
-    params: zstdParams,
-  });
-  return { plain, stored };
+  return { plain, stored: plain.length < leastPageBytes ? rawFrame(plain) : compressFrame(plain) };
 }
 
 /**
@@ -79,7 +61,9 @@ export function tryCompression(
   if (bytes < leastChunkBytes) return undefined;
   const hasDictionary = dictionary.length > 0;
   const tried = {
-    dictionary: hasDictionary ? zstd(dictionary) : uncompressed(dictionary),
+    dictionary: hasDictionary
+      ? { plain: dictionary, stored: compressFrame(dictionary) }
+      : uncompressed(dictionary),
     page: compressed(page),
   };
   const stored = tried.dictionary.stored.length + tried.page.stored.length * pages;

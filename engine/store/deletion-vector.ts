@@ -154,7 +154,7 @@ function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Co
   } else if (values.length > maxListed) {
     for (const value of values) bytes[from + (value >> 3)]! |= 1 << (value & 7);
   } else {
-    for (const [i, value] of values.entries()) view.setUint16(from + 2 * i, value, true);
+    for (let i = 0; i < values.length; i++) view.setUint16(from + 2 * i, values[i]!, true);
   }
 }
 
@@ -209,19 +209,22 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
   return rows;
 }
 
-const alphabet =
-  '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
-const digits = new Map([...alphabet].map((character, value) => [character.charCodeAt(0), value]));
+const alphabet = Buffer.from(
+  '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#',
+);
+const digits = new Map(Array.from(alphabet, (character, value) => [character, value] as const));
 
 /** Four bytes become five characters; missing bytes at the end count as zero. */
 function z85(bytes: Uint8Array): string {
+  const whole = bytes.length % 4 === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(4)]);
+  const view = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
   const text = Buffer.alloc(5 * Math.ceil(bytes.length / 4));
-  for (let at = 0, to = 0; at < bytes.length; at += 4, to += 5) {
-    let value = 0;
-    for (let i = 0; i < 4; i++) value = value * 256 + (bytes[at + i] ?? 0);
+  for (let at = 0, to = 0; to < text.length; at += 4, to += 5) {
+    let value = view.getUint32(at);
     for (let i = 4; i >= 0; i--) {
-      text[to + i] = alphabet.charCodeAt(value % 85);
-      value = Math.floor(value / 85);
+      const rest = Math.floor(value / 85);
+      text[to + i] = alphabet[value - 85 * rest]!;
+      value = rest;
     }
   }
   return text.toString('latin1');

@@ -20,6 +20,8 @@ export const createdBy = 'strandlake';
 
 /** The records of a segment: batches of the reserved columns followed by `columns`. */
 export interface SegmentInput {
+  /** True for a segment that is never committed: it is written fast, and has neither extremes nor indexes. */
+  readonly isIntermediate?: boolean;
   readonly columns: Columns;
   readonly data: RecordBatch | readonly RecordBatch[];
   readonly rows: number;
@@ -40,8 +42,9 @@ export const segmentFormat = 3;
  */
 export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
-  const index = writeIndex(input.columns, batches) ?? [];
-  const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy);
+  const { isIntermediate = false } = input;
+  const index = (isIntermediate ? undefined : writeIndex(input.columns, batches)) ?? [];
+  const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy, isIntermediate);
   const digest = createHash('sha256');
   const blocks = new BlockChecksums();
   await removeFile(path); // left by a first pass over the chunk with other types
@@ -65,7 +68,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       format: segmentFormat,
       columns: input.columns,
       stats: segmentStats(encoder.leaves, encoder.lists),
-      areVariantsPlaced: areVariantsPlaced(input.columns, batches),
+      areVariantsPlaced: !isIntermediate && areVariantsPlaced(input.columns, batches),
     };
   } catch (error) {
     await file.abort();

@@ -193,19 +193,17 @@ export class MafRows {
         ? Cell.Allele1
         : Cell.Allele2;
     if (!isBases(bytes, refFrom, refTo) || !isBases(bytes, from[allele]!, to[allele]!)) return;
-    const isReverse = to[Cell.Strand]! > from[Cell.Strand]! && bytes[from[Cell.Strand]!] === 45;
-    this.#variants.add(
-      row,
-      build,
-      bytes,
-      chromFrom,
-      chromTo,
-      start,
-      stop,
-      from[allele]!,
-      to[allele]!,
-      isReverse,
-    );
+    const { next } = this.#variants;
+    next.build = build;
+    next.bytes = bytes;
+    next.from = chromFrom;
+    next.to = chromTo;
+    next.start = start;
+    next.stop = stop;
+    next.alleleFrom = from[allele]!;
+    next.alleleTo = to[allele]!;
+    next.isReverse = to[Cell.Strand]! > from[Cell.Strand]! && bytes[from[Cell.Strand]!] === 45;
+    this.#variants.add(row);
   }
 
   /** Whether the cell holds an allele that is not the reference. */

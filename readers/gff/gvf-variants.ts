@@ -34,19 +34,17 @@ export class GvfVariants {
     last: number,
   ): void {
     if (!this.#find(bytes, from[8]!, to[8]!)) return;
-    const isReverse = bytes[from[6]!] === 45;
-    this.#variants.add(
-      row,
-      this.#build,
-      bytes,
-      from[0]!,
-      to[0]!,
-      first,
-      last,
-      this.#from,
-      this.#to,
-      isReverse,
-    );
+    const { next } = this.#variants;
+    next.build = this.#build;
+    next.bytes = bytes;
+    next.from = from[0]!;
+    next.to = to[0]!;
+    next.start = first;
+    next.stop = last;
+    next.alleleFrom = this.#from;
+    next.alleleTo = this.#to;
+    next.isReverse = bytes[from[6]!] === 45;
+    this.#variants.add(row);
   }
 
   /** Finds the only sequence of `Variant_seq` that is not that of `Reference_seq`; returns false if there is none, or several. */

@@ -15,11 +15,11 @@ import type { AnnotateTask, RequestedField } from './protocol.js';
 /** The largest record, as JSON. */
 const maxRecordBytes = 64_000_000;
 
-/** Annotates the JSON texts of records of a dataset; returns those of the records that they become. */
+/** Annotates the JSON texts of records of a dataset; returns the records that they become. */
 export function recordAnnotation(
   task: AnnotationTask,
   sourceDataset: string,
-): (texts: readonly string[], host: ExpressionHost) => Iterable<string> {
+): (texts: readonly string[], host: ExpressionHost) => Iterable<PyDict> {
   const { dropped, fields } = task;
   const schemaFields = task.schema.map(([name]) => name!);
   const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
@@ -35,9 +35,14 @@ export function recordAnnotation(
       for (const one of records) {
         for (const path of dropped) if (!computed.has(path[0]!)) removePath(one, path);
         schema.reduce(one, computed);
-        yield jsonOfValue(one, maxRecordBytes);
+        yield one;
       }
   };
+}
+
+/** The JSON text of a record that `recordAnnotation` has made. */
+export function recordText(record: PyDict): string {
+  return jsonOfValue(record, maxRecordBytes);
 }
 
 /** Annotates records, which `read` makes of the inputs. Their calls of dataset functions are answered together. */

@@ -2,7 +2,7 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import { Slots } from '../worker/slots.js';
-import type { ExpressionTasks, HostReply, HostRequest } from './protocol.js';
+import type { ExpressionResult, ExpressionTasks, HostReply, HostRequest } from './protocol.js';
 
 /** Threads of one server, so that two requests that spin leave it a processor. */
 const threadCount = 2;
@@ -31,16 +31,16 @@ export class ExpressionThreads {
   #isClosed = false;
 
   /**
-   * Runs a task and returns the JSON text of its answer. When the signal aborts or the time is up, its thread is terminated and replaced.
+   * Runs a task and returns its answer. When the signal aborts or the time is up, its thread is terminated and replaced.
    * Throws an `AppError`: of the expression, `budget` for the time or the memory, `canceled`.
    */
   async run<K extends keyof ExpressionTasks>(
     kind: K,
     task: ExpressionTasks[K],
     run: ExpressionRun,
-  ): Promise<string> {
+  ): Promise<ExpressionResult<K>> {
     const { signal, isUrgent, userId } = run;
-    const work = (): Promise<string> =>
+    const work = (): Promise<ExpressionResult<K>> =>
       this.#slots.run(() => this.#runNow(kind, task, run), signal, isUrgent);
     try {
       return await (isUrgent ? work() : this.#inTurn(userId, work, signal));
@@ -72,7 +72,7 @@ export class ExpressionThreads {
     kind: K,
     task: ExpressionTasks[K],
     { answer, signal, timeoutMs }: ExpressionRun,
-  ): Promise<string> {
+  ): Promise<ExpressionResult<K>> {
     signal.throwIfAborted();
     if (this.#isClosed) throw canceled();
     const ended = new AbortController();
@@ -86,7 +86,9 @@ export class ExpressionThreads {
     signal.addEventListener('abort', stop, { once: true });
     try {
       const input = { ...task, calls: calls.end };
-      return await this.#open().run<string>(kind, input, ended.signal, [calls.end.port]);
+      return await this.#open().run<ExpressionResult<K>>(kind, input, ended.signal, [
+        calls.end.port,
+      ]);
     } catch (error) {
       if (isOverdue) throw limit(`more than ${timeoutMs / 1000} s`);
       if (error instanceof AppError || signal.aborted) throw error;

@@ -1,5 +1,8 @@
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import type { CastType } from '../../engine/expression/annotate/cast.js';
+import type { DatasetField } from '../../engine/core/dataset-field.js';
+import type { Columns } from '../../engine/core/types.js';
+import type { Projected } from '../../engine/query/results/projection.js';
 import type { CallEnd } from '../../engine/core/blocking-calls.js';
 
 /** A function of the host that an expression calls, as the thread sends it. */
@@ -121,12 +124,40 @@ export interface PageTask extends AnnotateTask {
   readonly dropped: readonly (readonly string[])[];
 }
 
-/** The tasks of a thread; each answers text. */
+/** What is known of the columns of the records that expressions make: plain data. */
+export interface AnnotatedColumns {
+  /** The columns of stored fields, which no expression changes. */
+  readonly stored: Columns;
+  /** These, and the computed ones whose types are declared. */
+  readonly known: Columns;
+  /** Columns whose types hint at those of the values. */
+  readonly hints: Columns;
+  /** The columns that every record has, in their order; null where expressions make the records. */
+  readonly fixed: readonly Projected[] | null;
+}
+
+/** The records of a page in a format that has columns. */
+export interface PageTableTask extends Omit<PageTask, 'separator'> {
+  readonly format: 'arrow' | 'csv';
+  readonly columns: AnnotatedColumns;
+  /** The titles of the fields of the dataset. */
+  readonly titles: readonly Pick<DatasetField, 'path' | 'title'>[];
+  /** Absolute path of a file for the records while they become text, which the caller removes. */
+  readonly file: string;
+}
+
+/** The tasks of a thread. */
 export interface ExpressionTasks {
   readonly evaluate: EvaluateTask;
   readonly annotate: AnnotateTask;
   readonly page: PageTask;
+  readonly pageTable: PageTableTask;
 }
+
+/** What a task answers: JSON text, or the bytes of a page. */
+export type ExpressionResult<K extends keyof ExpressionTasks> = K extends 'pageTable'
+  ? Uint8Array
+  : string;
 
 /** A task as the thread gets it, with the channel through which it calls the host. */
 export type ThreadTask<K extends keyof ExpressionTasks> = ExpressionTasks[K] & {

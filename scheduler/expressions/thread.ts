@@ -14,6 +14,7 @@ import {
   listOf,
   memberOf,
   recordAnnotation,
+  recordText,
 } from './annotations.js';
 import { expressionHost } from './host-functions.js';
 import type { ThreadTask } from './protocol.js';
@@ -89,18 +90,34 @@ function requestedRecord(input: PyValue): PyDict {
 /** Annotates the records of a page; answers them with the separator in between. */
 export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
   return outcome(() => {
-    const host = expressionHost(task, task.calls);
-    const annotate = recordAnnotation(task, task.sourceDataset);
-    const lines: string[] = [];
-    let bytes = 0;
-    for (const line of annotate([...recordTexts(task.records)], host)) {
-      bytes += line.length + 1;
-      if (bytes > maxPageBytes)
-        throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
-      lines.push(line);
-    }
-    return lines.join(task.separator);
+    return Array.from(pageRecords(task), ({ text }) => text).join(task.separator);
   });
+}
+
+/** Annotates the records of a page; answers them as columns in their format. */
+export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8Array>> {
+  return outcome(async () => {
+    const records = Array.from(pageRecords(task), ({ record }) => record);
+    // Requests for such pages are rare, and what writes them is large.
+    const { encodedTable } = await import('./encoded-table.js');
+    return encodedTable(records, task);
+  });
+}
+
+/** The annotated records of a page, with their JSON text, which limits their size. */
+function* pageRecords(
+  task: ThreadTask<'page' | 'pageTable'>,
+): Generator<{ readonly record: PyDict; readonly text: string }> {
+  const host = expressionHost(task, task.calls);
+  const annotate = recordAnnotation(task, task.sourceDataset);
+  let bytes = 0;
+  for (const record of annotate([...recordTexts(task.records)], host)) {
+    const text = recordText(record);
+    bytes += text.length + 1;
+    if (bytes > maxPageBytes)
+      throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
+    yield { record, text };
+  }
 }
 
 /** The texts of the objects of a JSON list, which is well formed. */
@@ -126,10 +143,10 @@ function endOfText(text: string, start: number): number {
 
 const [quote, backslash, openBrace, closeBrace] = [34, 92, 123, 125];
 
-function outcome(work: () => string): Promise<Outcome<string>> {
-  return outcomeOf(() => {
+function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+  return outcomeOf(async () => {
     try {
-      return work();
+      return await work();
     } catch (thrown) {
       const error = asExpressionError(thrown);
       if (error instanceof ExpressionError)

@@ -14,6 +14,8 @@ export class ValueTable {
   #size = 0;
   /** The code of the last value: neighbouring records often have the same one. */
   #last = 0;
+  /** The codes of texts of one byte, such as most alleles. */
+  readonly #single = new Int32Array(256);
 
   /** The number of different values. */
   get size(): number {
@@ -27,6 +29,13 @@ export class ValueTable {
 
   /** The code of the texts of a column from one row to another, of which each begins in `bytes` at its offset. */
   code(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+    const start = offsets[from]!;
+    if (to - from !== 1 || offsets[to]! - start !== 1) return this.#find(bytes, offsets, from, to);
+    const byte = bytes.getUint8(start);
+    return (this.#single[byte] ||= this.#find(bytes, offsets, from, to));
+  }
+
+  #find(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     if (this.#last > 0 && this.#isEqual(this.#last - 1, bytes, offsets, from, to))
       return this.#last;
     const hash = hashOf(bytes, offsets, from, to);

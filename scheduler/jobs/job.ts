@@ -23,7 +23,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly type: string;
   /** `task_display_name` in the HTTP interface. */
   readonly displayName: string;
-  /** For kinds whose tasks the server adds with `Scheduler.perform`. Absent for kinds with a resource, which the catalogue queues. */
+  /** For kinds whose tasks the server adds with `Scheduler.perform` or `Scheduler.enqueue`. Absent for kinds with a resource, which the catalogue queues. */
   readonly background?: BackgroundOptions;
   /** Whether its tasks begin only when no other task works on their target. */
   readonly requiresIdleTarget?: boolean;
@@ -73,7 +73,7 @@ export interface BackgroundOptions {
   readonly isShared?: boolean;
   /** Tasks also run for datasets that are refused, whose other tasks wait in the queue. */
   readonly runsOnRefused?: boolean;
-  /** Open tasks are removed at start, because their callers ended with the last process. */
+  /** Open background tasks are removed at start, because their callers ended with the last process. */
   readonly isTransient?: boolean;
 }
 

@@ -107,6 +107,15 @@ export class JobQueue {
     }
   }
 
+  /** Queues a task of a kind without a resource for a user who does not wait, but sees it and its result. */
+  async enqueue(kind: JobKind, order: NewBackgroundTask & { userId: number }): Promise<TaskRow> {
+    const { tasks } = this.#options.catalog;
+    const given = { ...this.#newTask(kind, order), isListed: true, isStarted: false };
+    const task = await tasks.addBackground(given);
+    this.wake();
+    return task;
+  }
+
   /**
    * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published.
    * For a task that was deleted with its dataset it stops the attempt that is running and throws `not-found`.
@@ -159,11 +168,10 @@ export class JobQueue {
     order: NewBackgroundTask,
   ): Promise<{ readonly task: TaskRow; readonly result: Promise<unknown> }> {
     const { catalog, jobs, threads } = this.#options;
-    const { background } = jobOf(jobs, kind);
-    if (background === undefined)
-      throw new Error(`${kind}: its tasks are queued with their resource`);
-    const { targetObjectId = null, sourceObjectId = null, description, params, userId } = order;
-    if (background.isShared === true) {
+    const given = this.#newTask(kind, order);
+    const { targetObjectId, sourceObjectId } = given;
+    const { isShared, concurrency } = jobOf(jobs, kind).background!;
+    if (isShared === true) {
       const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
       if (open !== undefined) {
         const result = this.#waiters.result(open.id);
@@ -178,20 +186,19 @@ export class JobQueue {
     const isStarted =
       this.#isOpen &&
       this.#runner.startable === 'any' &&
-      this.#countOf(kind) < background.concurrency(threads);
-    const task = await catalog.tasks.addBackground({
-      kind,
-      description,
-      priority: background.priority,
-      params,
-      targetObjectId,
-      sourceObjectId,
-      userId,
-      isStarted,
-    });
+      this.#countOf(kind) < concurrency(threads);
+    const task = await catalog.tasks.addBackground({ ...given, isStarted });
     const result = this.#waiters.result(task.id); // before the task can end
     if (isStarted) this.#runner.start(task, 'background');
     return { task, result };
+  }
+
+  #newTask(kind: string, order: NewBackgroundTask): Omit<BackgroundTask, 'isStarted'> {
+    const { background } = jobOf(this.#options.jobs, kind);
+    if (background === undefined)
+      throw new Error(`${kind}: its tasks are queued with their resource`);
+    const { priority } = background;
+    return { targetObjectId: null, sourceObjectId: null, ...order, kind, priority };
   }
 
   /** Claims queued tasks until all slots are occupied or no task is queued. */
@@ -231,16 +238,17 @@ export class JobQueue {
         background !== undefined && this.#countOf(kind) >= background.concurrency(threads),
     );
     const ids = startable === 'any' ? {} : { ids: startable };
+    const refusedKinds = jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : []));
     const task = await catalog.tasks.claim(
       slot === 'standard'
-        ? { classes: ['interactive', 'standard'], ...ids }
+        ? { ...ids, refusedKinds, classes: ['interactive', 'standard'] }
         : {
             ...ids,
+            refusedKinds,
             classes: [slot],
             // Tasks in these slots do not count against the account's share: users wait for interactive tasks.
             runningPerAccount: Infinity,
             exceptKinds: full.map(({ kind }) => kind),
-            refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
           },
     );
     if (task === undefined) return false;

@@ -61,7 +61,10 @@ export interface Status {
 }
 
 /** Runs the tasks of the catalogue. A data folder has one scheduler. */
-export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | 'perform'> {
+export interface Scheduler extends Pick<
+  JobQueue,
+  'wake' | 'wait' | 'cancel' | 'perform' | 'enqueue'
+> {
   /** Makes catalogue, logs and folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
   status(): Status;
@@ -195,6 +198,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
     perform: queue.perform.bind(queue),
+    enqueue: (kind, order) => queue.enqueue(kind, order),
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {
       await upkeep.idle();

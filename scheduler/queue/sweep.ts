@@ -1,5 +1,6 @@
 import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { JobRow } from '../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { settings } from '../../engine/core/config.js';
@@ -66,6 +67,7 @@ export async function sweepAll(
   const context = contextOf(catalog, data, options);
   await sweepObjects(context);
   await sweepParts(context);
+  await sweepRejected(context);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
@@ -165,6 +167,24 @@ async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void
     const upload = id === undefined ? undefined : await catalog.multipartUploads.get(id, revision);
     if (upload?.isComplete !== false) await remove(join(data.parts, name), id);
   }
+}
+
+/** Removes the rejected records of imports and migrations that were deleted or canceled, or have not ended. */
+async function sweepRejected({ catalog, data, remove }: SweepContext): Promise<void> {
+  for (const { name } of await list(data.rejected)) {
+    const id = ownerOf(/^(\d+)\.jsonl\.gz$/, name);
+    const row = id === undefined ? undefined : await rejectingJob(catalog, id);
+    if (row?.status === 'failed' || row?.status === 'completed') continue;
+    await remove(join(data.rejected, name), id);
+  }
+}
+
+/** The import or the migration with this id. */
+async function rejectingJob(
+  { imports, datasetMigrations }: Catalog,
+  id: number,
+): Promise<JobRow | undefined> {
+  return (await imports.get(id)) ?? datasetMigrations.get(id);
 }
 
 /** The id in a file's name; undefined if the name has another form. */

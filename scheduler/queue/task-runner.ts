@@ -216,7 +216,10 @@ export class TaskRunner {
         return await this.#stopped(running);
       }
       const outcome = await job.publish(task, result, this.#context(running));
-      if (outcome === 'run again') return await this.#requeue(running, false);
+      if (outcome === 'run again') {
+        await job.discard?.(task, this.#options.data);
+        return await this.#requeue(running, false);
+      }
       crashpoint('task.before-done');
       this.#waiters.succeed(task.id, result);
       await this.#end(running);

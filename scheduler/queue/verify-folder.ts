@@ -207,10 +207,11 @@ async function verifyExports(parts: VerifyOptions, report: ReportProblem): Promi
 
 async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
-  const { rows } = await catalog.imports.list({ viewer: null }, wholeList);
+  const imports = await catalog.imports.list({ viewer: null }, wholeList);
+  const migrations = await catalog.datasetMigrations.list({ viewer: null }, wholeList);
   const referenced = new Set<string>();
-  for (const { id, status, metadata } of rows) {
-    const receipt = metadata['receipt'] as ImportReport | undefined;
+  for (const { id, status, metadata } of [...imports.rows, ...migrations.rows]) {
+    const receipt = metadata['receipt'] as Pick<ImportReport, 'rejected_file'> | undefined;
     const hasEnded = status === 'failed' || status === 'completed';
     const written = hasEnded ? receipt?.rejected_file : undefined;
     if (written === undefined || written === null) continue;

@@ -155,7 +155,15 @@ export function startHost(
 /** A send fails only if the worker is dying; `lost` is called then. */
 function ignoreSendError(): void {}
 
-/** Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. */
+/**
+ * Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. A thread's first collection is due at 64 MB of heap
+ * and buffers, and others as both grow: by default, V8 collects the heap, in which there is no garbage, once for every 25 MB of buffers, and an
+ * export spends a quarter of its time on that.
+ */
 function workerFlags(config: WorkerConfig): string[] {
-  return [`--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`];
+  return [
+    `--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`,
+    '--external-memory-accounted-in-global-limit',
+    '--initial-heap-size=64',
+  ];
 }

@@ -3,7 +3,7 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import type { FoundRows, RowSearch } from '../../engine/change/find-rows.js';
-import type { ReplacedRows, ReplaceOrder } from '../../engine/change/replace-rows.js';
+import type { AddOrder, ReplaceOrder } from '../../engine/change/replace-rows.js';
 import type {
   RowIdSpan,
   SortedSegment,
@@ -12,8 +12,10 @@ import type {
 } from '../../engine/change/sort-rows.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
-import type { LengthJob, PartJob } from '../jobs/export/part.js';
+import type { AnnotatedPart, AnnotationJob } from '../jobs/export/annotated-part.js';
+import type { EncodedPart, LengthJob, PartJob } from '../jobs/export/part.js';
 import type { MigratedChunk, MigrationChunk } from '../jobs/migration/migrate-chunk.js';
+import type { PartitionOrder } from '../jobs/migration/partition-rows.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
@@ -40,12 +42,18 @@ export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
-  readonly part: { readonly job: PartJob; readonly result: unknown };
+  readonly annotate: { readonly job: AnnotationJob; readonly result: AnnotatedPart };
+  readonly partition: {
+    readonly job: PartitionOrder;
+    readonly result: readonly (Segment | null)[];
+  };
+  readonly part: { readonly job: PartJob; readonly result: EncodedPart };
   readonly spans: { readonly job: SpanOrder; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortOrder; readonly result: SortedSegment };
   readonly lengths: { readonly job: LengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
-  readonly replace: { readonly job: ReplaceOrder; readonly result: ReplacedRows };
+  readonly replace: { readonly job: ReplaceOrder; readonly result: Segment };
+  readonly add: { readonly job: AddOrder; readonly result: Segment };
   readonly verify: { readonly job: VerifyOrder; readonly result: readonly string[] };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }

@@ -3,8 +3,9 @@ import { handedOver } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
 import {
+  addRows,
   replaceRows,
-  type ReplacedRows,
+  type AddOrder,
   type ReplaceOrder,
 } from '../../engine/change/replace-rows.js';
 import {
@@ -20,10 +21,12 @@ import type { Segment } from '../../engine/store/store.js';
 import { segmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
+import { annotatePart, type AnnotatedPart, type AnnotationJob } from '../jobs/export/annotated-part.js'; // prettier-ignore
 import {
   encodePart,
   partBytes,
   partLengths,
+  type EncodedPart,
   type LengthJob,
   type PartJob,
 } from '../jobs/export/part.js';
@@ -32,6 +35,7 @@ import {
   type MigratedChunk,
   type MigrationChunk,
 } from '../jobs/migration/migrate-chunk.js';
+import { partitionRows, type PartitionOrder } from '../jobs/migration/partition-rows.js';
 import type { MergeOrder, VerifyOrder } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
@@ -45,6 +49,13 @@ export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
 /** Rows of a dataset become a segment of another one in the task's scratch folder. */
 export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChunk>> {
   return outcomeOf(() => migrateChunk(job));
+}
+
+/** Rows of a dataset are divided among segments of the task's scratch folder. */
+export async function partition(
+  order: PartitionOrder,
+): Promise<Outcome<readonly (Segment | null)[]>> {
+  return outcomeOf(() => partitionRows(order));
 }
 
 /** Small segments become one. */
@@ -62,10 +73,15 @@ export async function sort(order: SortOrder): Promise<Outcome<SortedSegment>> {
   return outcomeOf(() => sortRows(order));
 }
 
+/** Expressions make the records of an export of some of a dataset, as a segment in the task's scratch folder. */
+export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPart>> {
+  return outcomeOf(() => annotatePart(job));
+}
+
 /** Some records of an export become a part of its file, whose bytes are handed over. */
-export async function part(job: PartJob): Promise<Outcome<unknown>> {
+export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
-  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value)) : outcome;
+  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value.part)) : outcome;
 }
 
 /** The lengths of the longest lists of some records of an export. */
@@ -78,9 +94,14 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** The records of a segment become segments of records that replace others, and of new ones. */
-export async function replace(order: ReplaceOrder): Promise<Outcome<ReplacedRows>> {
+/** Given records become a segment of records that replace others. */
+export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
+}
+
+/** Given records that replace none become a segment. */
+export async function add(order: AddOrder): Promise<Outcome<Segment>> {
+  return outcomeOf(() => addRows(order));
 }
 
 /** The problems of a segment. */

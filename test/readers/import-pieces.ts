@@ -3,10 +3,10 @@ import {
   columnFindings,
   FindingCollector,
   mergeFindings,
-  settledFindings,
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
+import { settledFindings } from '../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';

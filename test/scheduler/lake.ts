@@ -241,10 +241,12 @@ export class Lake {
     return found;
   }
 
-  /** Checks that exactly the failed imports have a file of rejected records. */
+  /** Checks that exactly the imports and migrations whose reports name a file of rejected records have one. */
   private async rejectedDamage(): Promise<readonly string[]> {
-    const { rows } = await this.catalog.imports.list({ viewer: null }, { limit: 1_000, offset: 0 });
-    const wanted = rows.flatMap(({ id, status, metadata }) => {
+    const page = { limit: 1_000, offset: 0 };
+    const imports = await this.catalog.imports.list({ viewer: null }, page);
+    const migrations = await this.catalog.datasetMigrations.list({ viewer: null }, page);
+    const wanted = [...imports.rows, ...migrations.rows].flatMap(({ id, status, metadata }) => {
       const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
       return ['failed', 'completed'].includes(status) && receipt?.rejected_file
         ? [`${id}.jsonl.gz`]

@@ -104,7 +104,7 @@ export async function written(
       const rows = Int32Array.from(refs.slice(at, next(at)).flat());
       const job = { format: writer.format, context, files, rows, first: at, annotation: null };
       // Parts are sent between threads.
-      yield structuredClone(encodePart(structuredClone(job), writer));
+      yield structuredClone(encodePart(structuredClone(job), writer).part);
     }
   }
   const pieces: Uint8Array[] = [];

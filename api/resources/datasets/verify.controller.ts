@@ -1,11 +1,29 @@
-import { Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { Access, Resource } from '../../http/access.js';
+import { verificationJson } from '../../../scheduler/jobs/verify/verify.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
+import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
-import { answerSchema, boolean, id, integer, listOf, reference, text } from '../../http/schema.js';
+import {
+  abortOnDisconnect,
+  type ApiReply,
+  type ApiRequest,
+  type Caller,
+} from '../../http/request.js';
+import {
+  answerSchema,
+  bodySchema,
+  boolean,
+  id,
+  integer,
+  listOf,
+  reference,
+  text,
+  type NamedSchema,
+} from '../../http/schema.js';
+import { JobPresenter } from '../tasks/job-presenter.js';
 import { datasetPaths } from './datasets.operations.js';
 
 const difference = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
@@ -39,8 +57,27 @@ const verification = answerSchema('Verification', 'What a verification of a data
   },
 });
 
-/** The schemas of answers. */
-export const verifySchemas = [difference, verification];
+const verificationOrTask: NamedSchema = {
+  name: 'VerificationOrTask',
+  schema: {
+    description: 'What a verification has found, or the task that will tell.',
+    anyOf: [reference('Verification').schema, reference('Task').schema],
+    example: verification.example,
+  },
+  example: verification.example,
+};
+
+const verifyBody = bodySchema('VerifyDataset', 'How a dataset is verified.', {
+  wait: {
+    type: boolean,
+    description:
+      'false: answers with a task at once, whose `task_object.result` has what was found once it has completed.',
+    example: true,
+  },
+});
+
+/** The schemas of the body and of answers. */
+export const verifySchemas = [difference, verification, verificationOrTask, verifyBody];
 
 /** The verification of datasets. */
 export const verifyOperations = declareOperations('datasets', 'Datasets', {
@@ -48,16 +85,18 @@ export const verifyOperations = declareOperations('datasets', 'Datasets', {
     method: 'POST',
     paths: datasetPaths('/verify'),
     summary:
-      'Reads every file of the newest version, compares it with its checksums, counts and statistics, and names what differs. Answers when all is read.',
-    answer: verification,
+      'Reads every file of the newest version, compares it with its checksums, counts and statistics, and names what differs. Answers when all is read, or, with `wait: false`, with the task that reads it.',
+    body: verifyBody,
+    answer: verificationOrTask,
   },
 });
 
 /**
  * Verifies datasets.
  *
- * Choice: whoever may read a dataset may verify it. The request waits for the task, and a client that disconnects cancels it; a dataset that is
- * refused is verified like any other, and its answer names the log.
+ * Choice: whoever may read a dataset may verify it. The request waits for the task, and a client that disconnects cancels it, unless it says
+ * `wait: false`: then the task is one of the user's, which keeps its result. A dataset that is refused is verified like any other, and its answer
+ * names the log.
  */
 @Controller()
 export class VerifyController {
@@ -67,25 +106,26 @@ export class VerifyController {
   @Access('read', 'dataset')
   async verify(
     @Resource() dataset: DatasetRow,
+    @Body() body: unknown,
+    @CurrentCaller() { user }: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
+    const { scheduler } = this.context;
+    const form = new Form(body);
+    const waits = form.boolean('wait') ?? true;
+    form.done();
     const order = {
       description: 'Verify the files of a dataset',
       sourceObjectId: dataset.id,
       params: {},
     };
+    if (!waits) {
+      const queued = await scheduler.enqueue('verify', { ...order, userId: user.id });
+      return new JobPresenter(this.context, request).ofTask(queued, true);
+    }
     const signal = abortOnDisconnect(request, reply);
-    const { task, result } = await this.context.scheduler.perform('verify', order, signal);
-    const { version, files, records, bytes, differences } = result;
-    return {
-      is_whole: differences.length === 0,
-      version,
-      files,
-      records,
-      bytes,
-      differences,
-      task_id: task.id,
-    };
+    const { task, result } = await scheduler.perform('verify', order, signal);
+    return { ...verificationJson(result), task_id: task.id };
   }
 }

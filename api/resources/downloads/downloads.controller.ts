@@ -53,10 +53,12 @@ export class DownloadsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
     const { catalog, data, limits } = this.context;
-    const row = await requireSigned(this.context, request, 'import', id, 'read');
+    const isImport = (await catalog.imports.get(readId(id) ?? 0)) !== undefined;
+    const kind = isImport ? 'import' : 'migration';
+    const row = await requireSigned(this.context, request, kind, id, 'read');
     if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
     return this.send(
-      () => catalog.imports.get(row.id),
+      () => (isImport ? catalog.imports : catalog.datasetMigrations).get(row.id),
       {
         path: data.rejectedLines(row.id),
         name: nameIn(query['response-content-disposition']),

@@ -3,7 +3,6 @@ import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
-import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { DataFolder, FileVersion } from '../../../engine/core/data-folder.js';
 import type { ResourceKind } from '../../http/access.js';
@@ -65,15 +64,15 @@ export function exportTarget(
   return signDownload(signer, userId, path, row.filename ?? 'export', expiresAt);
 }
 
-/** The signed path of the records that an import rejected. */
+/** The signed path of the records that an import or a migration, whose ids do not overlap, rejected. */
 export function rejectedTarget(
   signer: UrlSigner,
   userId: number,
-  row: ImportRow,
+  jobId: number,
   expiresAt: number,
 ): string {
-  const path = `/v2/downloads/rejected/${row.id}`;
-  return signDownload(signer, userId, path, `rejected-${row.id}.jsonl.gz`, expiresAt);
+  const path = `/v2/downloads/rejected/${jobId}`;
+  return signDownload(signer, userId, path, `rejected-${jobId}.jsonl.gz`, expiresAt);
 }
 
 function signDownload(

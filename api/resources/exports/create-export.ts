@@ -7,14 +7,14 @@ import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
-import { isObject, type Form } from '../../http/form.js';
+import type { Form } from '../../http/form.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
-import { computedOnly, isAnnotated, readAnnotation } from '../records/annotated-query.js';
-import { planAnnotation, rowAnnotation } from '../../../scheduler/expressions/plan-annotation.js';
-import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { isAnnotated, readAnnotation } from '../records/annotated-query.js';
+import { planAnnotation, rowAnnotation, type AnnotationSettings } from '../../../scheduler/expressions/plan-annotation.js'; // prettier-ignore
+import { computedQuery, separations } from '../../../scheduler/jobs/computed/computed-query.js';
+import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { asOfText, resolveAsOf } from '../records/as-of.js';
-import { namesIn } from '../records/separated-query.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
@@ -37,11 +37,10 @@ export async function createExport(
       : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
   const format = readFormat(form);
   const fields = dataset ? await catalog.fields.all(dataset.id) : [];
-  refuseComputed(form, fields);
-  const params = dataset && readParams(form, fields);
+  const settings = dataset ? readSettings(form, fields) : null;
+  const query = dataset && (await readParams(form, fields, settings));
+  const params = query?.params;
   const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
-  const annotation =
-    dataset && (await readAnnotationOf(context, form, dataset, { format, params }));
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
   if (options.sendEmailOnCompletion === true && !context.scheduler.sendsMail) {
@@ -51,20 +50,22 @@ export async function createExport(
     );
   }
   form.done();
-  if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
+  if (!dataset || !format || !query || !params)
+    throw new Error('done() lets no incomplete form pass');
   await requireNoSnapshot(context, dataset, 'dataset_id');
-  const total = await countRecords(context, dataset, params, asOf?.version);
-  const limit = Number(params['limit'] ?? total);
+  // How many records have computed values is known when the export runs.
+  const total = query.isComputed ? null : await countRecords(context, dataset, params, asOf?.version); // prettier-ignore
+  const limit = Number(params['limit'] ?? Infinity);
   const { row } = await catalog.exports.create({
     ...options,
-    ...annotation,
+    ...(settings && rowAnnotation(settings)),
     ...(targetFullPath !== undefined && { targetFullPath }),
     datasetId: dataset.id,
     userId: caller.user.id,
     accountId: caller.account.id,
     format,
     params,
-    documentsCount: Math.min(total, limit),
+    documentsCount: total === null ? null : Math.min(total, limit),
     ...(asOf && { asOf }),
     // The e-mail comes when there is no request any more that could tell the address.
     ...(options.sendEmailOnCompletion === true && {
@@ -86,24 +87,27 @@ function readFormat(form: Form): string | undefined {
   }
 }
 
-/** Adds an error to the form if the query of the export names a field that the export computes: the records are found before. */
-function refuseComputed(form: Form, fields: readonly FieldRow[]): void {
-  const [params, targets] = [form.raw('params'), form.raw('target_fields')];
-  if (!isObject(params) || !Array.isArray(targets)) return;
-  const computed = targets.flatMap((field: unknown) => (isObject(field) && typeof field['name'] === 'string' ? [{ name: field['name'] }] : [])); // prettier-ignore
-  const [name] = namesIn(params, computedOnly(computed, fields));
-  if (name !== undefined)
-    form.fail('params', `${name} is computed by target_fields of this export, after the records are found: compute it in a dataset with a migration to find or sort by it.`); // prettier-ignore
-}
-
-/** The query of the export, checked. Its errors are added to the form below `params`, by key of the query. */
-function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undefined {
-  const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
+/**
+ * The query of the export, checked, and whether it finds or sorts by fields that the export computes. Its errors are added to the form below
+ * `params`, by key of the query.
+ */
+async function readParams(
+  form: Form,
+  fields: readonly FieldRow[],
+  settings: AnnotationSettings | null | undefined,
+): Promise<{ readonly params: JsonObject; readonly isComputed: boolean } | undefined> {
+  const given = form.raw('params') === '' ? {} : (form.object('params') ?? {});
+  // What is wrong with fields that are computed cannot be told without them.
+  if (settings === undefined) return undefined;
   try {
-    parseExportParams(params, fields);
+    const query = settings === null ? given : planAnnotation(settings, given, fields).query;
+    const asked = settings === null ? undefined : computedQuery(settings, query, fields);
+    const { facets, explain } = query;
+    parseExportParams(asked ? { ...withoutConditions(query), facets, explain } : query, fields);
+    if (asked) await separations(asked);
     // The key `commit_id` marks exports of commits (commit-file.ts); in a request it means nothing.
     const kept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
-    return Object.fromEntries(Object.entries(params).filter(kept));
+    return { params: Object.fromEntries(Object.entries(given).filter(kept)), isComputed: asked !== undefined }; // prettier-ignore
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);
@@ -130,24 +134,20 @@ async function readAsOf(
   }
 }
 
-/** The fields to compute, checked; null if there are none. Their errors are added to the form. */
-async function readAnnotationOf(
-  { catalog }: AppContext,
+/** The fields to compute, checked; null if there are none, undefined after an error, which is added to the form. */
+function readSettings(
   form: Form,
-  { id }: DatasetRow,
-  { format, params }: { readonly format: string | undefined; readonly params: JsonObject | undefined }, // prettier-ignore
-): Promise<ReturnType<typeof rowAnnotation> | null> {
-  const [targets, settingsGiven] = [form.raw('target_fields'), form.raw('annotator_params')];
-  if (!isAnnotated({ target_fields: targets, annotator_params: settingsGiven })) return null;
+  fields: readonly FieldRow[],
+): AnnotationSettings | null | undefined {
+  const [targets, params] = [form.raw('target_fields'), form.raw('annotator_params')];
+  if (!isAnnotated({ target_fields: targets, annotator_params: params })) return null;
   try {
-    const settings = readAnnotation(targets, settingsGiven);
-    planAnnotation(settings, params ?? {}, await catalog.fields.all(id));
-    if (format !== undefined && format !== 'json')
-      form.fail('target_fields', `Computed fields are available in exports as json, not as ${format}: compute them in a dataset with a migration, and export that.`); // prettier-ignore
-    return rowAnnotation(settings);
+    const settings = readAnnotation(targets, params);
+    planAnnotation(settings, {}, fields);
+    return settings;
   } catch (error) {
     form.absorb(error);
-    return null;
+    return undefined;
   }
 }
 

@@ -73,7 +73,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     target_fields: {
       type: jsonObjects,
       lookup: true,
-      description: 'Fields that are computed of each record, in exports as json.',
+      description: 'Fields that are computed of each record.',
       example: [],
       create: 'optional',
       show: (row) => row.targetFields ?? [],

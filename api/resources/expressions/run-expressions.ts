@@ -2,6 +2,7 @@ import { principalOf } from '../../../engine/catalog/access.js';
 import { fullName } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type {
+  ExpressionResult,
   ExpressionTasks,
   HostReply,
   HostRequest,
@@ -20,6 +21,7 @@ const limits: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
   evaluate: { timeoutMs: 30_000, isUrgent: true },
   annotate: { timeoutMs: 120_000, isUrgent: false },
   page: { timeoutMs: 120_000, isUrgent: false },
+  pageTable: { timeoutMs: 120_000, isUrgent: false },
 };
 
 /** What the task of a request says; who asks and when is added here. */
@@ -42,14 +44,14 @@ export async function answerJobCalls(
 }
 
 /**
- * Runs a task of expressions with the rights of a caller; returns the text of its answer. It ends when the client leaves. Throws an
+ * Runs a task of expressions with the rights of a caller; returns its answer. It ends when the client leaves. Throws an
  * `AppError`: of the expression, or of a limit.
  */
 export function runExpressions<K extends keyof ExpressionTasks>(
   { context, caller, signal }: FunctionScope,
   kind: K,
   requested: RequestedTask<K>,
-): Promise<string> {
+): Promise<ExpressionResult<K>> {
   const { user } = caller;
   const task = {
     ...requested,

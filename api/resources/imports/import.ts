@@ -19,7 +19,7 @@ import {
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
-import { cancelKey, jobFields, priority, type JobContext } from '../tasks/job.js';
+import { cancelKey, jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
 import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
@@ -184,6 +184,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
     },
     tags: { type: strings, example: ['germline'], create: 'optional', update: true },
+    rejected_url: rejectedUrl('dataset_imports') as ImportResourceField,
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',

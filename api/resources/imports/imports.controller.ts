@@ -1,8 +1,6 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
-import { budgets } from '../../../engine/core/budgets.js';
-import { notFound } from '../../../engine/core/errors.js';
-import { fileStats, removeFile } from '../../../engine/core/files.js';
+import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { endJob } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
@@ -15,7 +13,7 @@ import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { importResource, serverMetadataIn } from './import.js';
-import { rejectedTarget, isRedirect } from '../downloads/signed-addresses.js';
+import { answerRejected } from '../downloads/answer-download.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
 export class ImportsController extends jobController({
@@ -57,18 +55,12 @@ export class ImportsController extends jobController({
 
   @Operation(importOperations.rejected)
   @Access('read', 'import')
-  async rejected(
+  rejected(
     @Resource() row: ImportRow,
     @Query() query: QueryParams,
-    @CurrentCaller() { user }: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const { data, signer } = this.context;
-    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
-    const expiresAt = Date.now() + budgets.exportUrlMs;
-    const url = request.origin + rejectedTarget(signer, user.id, row, expiresAt);
-    if (isRedirect(query)) reply.code(302).header('Location', url);
-    return { url, download_url: url };
+    return answerRejected(this.context, row, query, request, reply);
   }
 }

@@ -22,7 +22,7 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
-import { jobFields, priority, type JobContext } from '../tasks/job.js';
+import { jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
 
 /** What a migration shows besides its row; `dataset` is the target. */
 export interface MigrationContext extends JobContext {
@@ -167,6 +167,10 @@ export const migrationResource = declareResource<
       example: { progress: { processed_records: 1204 } },
       show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
     },
+    rejected_url: rejectedUrl('dataset_migrations') as ResourceField<
+      DatasetMigrationRow,
+      MigrationContext
+    >,
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',

@@ -1,10 +1,13 @@
-import { Body, Req } from '@nestjs/common';
+import { Body, Query, Req, Res } from '@nestjs/common';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
+import { removeFile } from '../../../engine/core/files.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
+import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import { answerRejected } from '../downloads/answer-download.js';
 import { endJob } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -40,6 +43,18 @@ export class MigrationsController extends jobController({
     await endJob(this.context, row);
     const view = await this.view((await datasetMigrations.get(row.id)) ?? row, request);
     await datasetMigrations.delete(row.id);
+    await removeFile(this.context.data.rejectedLines(row.id));
     return view;
+  }
+
+  @Operation(migrationOperations.rejected)
+  @Access('read', 'migration')
+  rejected(
+    @Resource() row: DatasetMigrationRow,
+    @Query() query: QueryParams,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return answerRejected(this.context, row, query, request, reply);
   }
 }

@@ -205,7 +205,7 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
     paths: ['/v2/downloads/rejected/:id'],
     tag: 'Imports',
     summary:
-      'Returns the records that an import rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
+      'Returns the records that an import or a migration rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
     answer: 'bytes',
   },
 });

@@ -24,10 +24,10 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
         filename === null ? [] : [exportFile(context.data, id, filename)],
       )
       .map((path) => removeFile(path)),
-    ...removed.imports.flatMap((id) => [
-      removeFile(context.data.inlineRecords(id)),
+    ...removed.imports.map((id) => removeFile(context.data.inlineRecords(id))),
+    ...[...removed.imports, ...removed.migrations].map((id) =>
       removeFile(context.data.rejectedLines(id)),
-    ]),
+    ),
   ];
   for (const result of await Promise.allSettled(removals)) {
     if (result.status === 'rejected') {

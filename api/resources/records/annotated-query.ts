@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import type { DatasetField } from '../../../engine/core/dataset-field.js';
+import { removeFile } from '../../../engine/core/files.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { indexFields } from '../../../engine/query/request/fields.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { Form, isObject } from '../../http/form.js';
 import { JsonText } from '../../http/reply.js';
@@ -11,10 +12,15 @@ import { runExpressions } from '../expressions/run-expressions.js';
 import { annotatorParams } from '../imports/import-params.js';
 import {
   planAnnotation,
+  rowAnnotation,
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
+import { annotatedColumns } from '../../../scheduler/jobs/export/annotated-columns.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { withoutConditions } from '../../../engine/query/request/separated-query.js';
+import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';
-import { queryPage, requestedData } from './query-records.js';
+import { pageTypes, queryPage, requestedData, requirePage, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
 
 /** Whether a query, or an export, computes fields or records of those that it finds. */
 export function isAnnotated(body: unknown): body is JsonObject {
@@ -36,43 +42,54 @@ export async function annotatedAnswer(
   dataset: DatasetRow,
   body: JsonObject,
 ): Promise<JsonText> {
-  const { head, results, tail } = await annotated(scope, dataset, body, ',');
-  return new JsonText(`${head}[${results}]${tail}`);
+  const { found, task } = await foundRecords(scope, dataset, body);
+  const results = await runExpressions(scope, 'page', { ...task, separator: ',' });
+  return new JsonText(`${found.head}[${results}]${found.tail}`);
 }
 
-/** The records of such a query as JSON lines. */
-export async function annotatedLines(
+/** The page of such a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
+export async function annotatedPage(
   scope: FunctionScope,
   dataset: DatasetRow,
   body: JsonObject,
-): Promise<string> {
-  const { results } = await annotated(scope, dataset, body, '\n');
-  return results === '' ? '' : `${results}\n`;
+  type: PageType,
+): Promise<TypedPage> {
+  const { facets, explain } = body;
+  requirePage({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
+  const { found, task, settings, query, source } = await foundRecords(scope, dataset, body);
+  const { total, offset, asOf } = found;
+  const of = (page: Uint8Array): TypedPage => ({ page: { body: page, total, offset }, asOf });
+  const format = pageTypes[type];
+  if (format === 'json') {
+    const lines = await runExpressions(scope, 'page', { ...task, separator: '\n' });
+    return of(Buffer.from(lines === '' ? '' : `${lines}\n`));
+  }
+  const { targetFields } = rowAnnotation(settings);
+  const columns = annotatedColumns(task, targetFields, source, parseQuery(withoutConditions(query), source.fields)); // prettier-ignore
+  const titles = source.fields.map(({ path, title }) => ({ path, title }));
+  const { data } = scope.context;
+  const file = join(data.fileTables, `page-${randomUUID()}.parquet`);
+  try {
+    return of(await runExpressions(scope, 'pageTable', { ...task, format, columns, titles, file }));
+  } finally {
+    await removeFile(file).catch(() => undefined); // a start removes what is left
+  }
 }
 
-async function annotated(
-  scope: FunctionScope,
-  dataset: DatasetRow,
-  body: JsonObject,
-  separator: ',' | '\n',
-) {
+/** The records that such a query finds, and what expressions have to do to them. */
+async function foundRecords(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
   const { context, signal } = scope;
-  const { fields } = await requestedData(context, dataset, body);
+  const { fields, snapshot } = await requestedData(context, dataset, body);
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  // Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
-  const computed = computedOnly(settings.fields, fields);
-  const conditions = computedConditions(scope, dataset, settings, query, computed);
+  const asked = computedQuery(settings, query, fields);
+  const conditions = asked && computedConditions(scope, dataset, asked);
   const { page, run } = conditions ?? { page: query, run: runQuery };
-  const { head, results, tail } = await queryPage(context, dataset, page, signal, run, body);
-  const annotatedResults = await runExpressions(scope, 'page', {
-    ...task,
-    records: results,
-    separator,
-    sourceDataset: String(dataset.id),
-  });
-  return { head, results: annotatedResults, tail };
+  const found = await queryPage(context, dataset, page, signal, run, body);
+  const sourceDataset = String(dataset.id);
+  const source = { fields, columns: snapshot.columns };
+  return { found, settings, query, source, task: { ...task, records: found.results, sourceDataset } }; // prettier-ignore
 }
 
 /** Reads the keys of a query or an export that compute fields. Throws a 400. */
@@ -98,15 +115,4 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
     preExpression,
     postExpression,
   };
-}
-
-/** The names of the fields that only a query has, and not the dataset. */
-export function computedOnly(
-  computed: readonly { readonly name: string }[],
-  fields: readonly DatasetField[],
-): ReadonlySet<string> {
-  const stored = indexFields(fields);
-  return new Set(
-    computed.map(({ name }) => name).filter((name) => stored.find(name) === undefined),
-  );
 }

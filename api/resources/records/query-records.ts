@@ -54,11 +54,16 @@ export async function streamedAnswer(
   );
 }
 
-/** The JSON text of an answer around its results. */
-interface AnswerParts<R> {
+/** The results of an answer, and its JSON text around them. */
+export interface AnswerParts<R> {
   readonly head: string;
   readonly results: R;
   readonly tail: string;
+  readonly total: number;
+  /** As in `QueryAnswer`. */
+  readonly offset: number | null;
+  /** The version that the query names. */
+  readonly asOf: AsOf | undefined;
 }
 
 /**
@@ -86,6 +91,9 @@ export async function queryPage<R>(
       `{"dataset":${name},"dataset_id":${dataset.id},${member(asOf)}` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},"results":`,
     results: answer.results,
+    total: answer.total,
+    offset: answer.offset,
+    asOf,
     tail: `${facets}${explain}${cursorPart}}`,
   };
 }
@@ -187,29 +195,42 @@ export const pageTypes = {
   'text/csv': 'csv',
 } as const;
 
-/** The page of a query as an Arrow stream, JSON Lines or CSV, and the version that its `as_of` names. Throws a 400 if the query has facets or `explain`. */
+/** The media types of these pages. */
+export type PageType = keyof typeof pageTypes;
+
+/** A page in one of these formats, and the version that the query's `as_of` names. */
+export interface TypedPage {
+  readonly page: EncodedPage;
+  readonly asOf: AsOf | undefined;
+}
+
+/** The page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
 export async function pageAnswer(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
-  type: keyof typeof pageTypes,
+  type: PageType,
   signal: AbortSignal,
-): Promise<{ readonly page: EncodedPage; readonly asOf: AsOf | undefined }> {
+): Promise<TypedPage> {
   const asOf = await asOfRequested(context, dataset, body, null);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const request = parseQuery(body, fields, await genesForQuery(body));
-  if (request.facets) {
-    throw invalid('facets', `Facets are available in the JSON answer only, not in ${type}.`);
-  }
-  if (request.explain)
-    throw invalid(
-      'explain',
-      `The explanation is available in the JSON answer only, not in ${type}.`,
-    );
+  requirePage({ facets: request.facets !== null, explain: request.explain !== undefined }, type);
   const page = await unlessDeleted(context, dataset, () =>
     runPage(context.queryEngine, snapshot, fields, request, pageTypes[type], { signal }),
   );
   return { page, asOf };
+}
+
+/** Throws the 400 of a query that asks for more than records, which only JSON has. */
+export function requirePage(
+  { facets, explain }: { readonly facets: boolean; readonly explain: boolean },
+  type: PageType,
+): void {
+  if (facets)
+    throw invalid('facets', `Facets are available in the JSON answer only, not in ${type}.`);
+  if (explain)
+    throw invalid('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
 }
 
 /** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the `as_of` of the request. */

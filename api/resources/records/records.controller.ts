@@ -1,8 +1,7 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { invalid } from '../../../engine/core/errors.js';
-import { annotatedAnswer, annotatedLines, isAnnotated } from './annotated-query.js';
+import { annotatedAnswer, annotatedPage, isAnnotated } from './annotated-query.js';
 import { batchAnswer } from './batch-query.js';
 import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
@@ -12,7 +11,13 @@ import { value } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { diffAnswerTo } from './diff.js';
-import { lookupAnswer, pageAnswer, pageTypes, streamedAnswer } from './query-records.js';
+import {
+  lookupAnswer,
+  pageAnswer,
+  pageTypes,
+  streamedAnswer,
+  type PageType,
+} from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
   abortOnDisconnect,
@@ -20,8 +25,6 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-
-type PageType = keyof typeof pageTypes;
 
 /** The first supported media type of `Accept`; undefined for JSON, which is also the default. */
 function requestedPageType(accept: string | undefined): PageType | undefined {
@@ -53,16 +56,14 @@ export class RecordsController {
   ): Promise<JsonText | ByteStream | Buffer> {
     const signal = abortOnDisconnect(request, reply);
     const type = requestedPageType(accept);
-    if (isAnnotated(body)) {
-      const scope = { context: this.context, caller, signal };
-      if (type === undefined) return annotatedAnswer(scope, dataset, body);
-      if (pageTypes[type] !== 'json')
-        throw invalid('target_fields', `Computed fields are available as JSON and JSON lines, not as ${type}.`); // prettier-ignore
-      reply.header('Content-Type', type);
-      return Buffer.from(await annotatedLines(scope, dataset, body));
-    }
-    if (type === undefined) return streamedAnswer(this.context, dataset, body, signal);
-    const { page: answer, asOf } = await pageAnswer(this.context, dataset, body, type, signal);
+    const scope = { context: this.context, caller, signal };
+    if (type === undefined)
+      return isAnnotated(body)
+        ? annotatedAnswer(scope, dataset, body)
+        : streamedAnswer(this.context, dataset, body, signal);
+    const { page: answer, asOf } = isAnnotated(body)
+      ? await annotatedPage(scope, dataset, body, type)
+      : await pageAnswer(this.context, dataset, body, type, signal);
     const { body: page, total, offset } = answer;
     reply.header('Content-Type', type);
     reply.header('X-Total', String(total));

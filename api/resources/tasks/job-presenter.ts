@@ -116,10 +116,10 @@ export class JobPresenter {
     return views;
   }
 
-  /** The resource that a task runs, null once it has been deleted; for a background task its parameters and its error. */
-  async #job({ kind, resourceId, params, errorMessage }: TaskRow): Promise<object | null> {
+  /** The resource that a task runs, null once it has been deleted; for a task without a resource its parameters, its error and its result. */
+  async #job({ kind, resourceId, params, errorMessage, result }: TaskRow): Promise<object | null> {
     if (taskTypes.get(kind)?.background) {
-      return { class_name: 'BackgroundTask', params, error_message: errorMessage };
+      return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
     }
     return this.#views[kind as JobResourceKind](resourceId);
   }

@@ -1,5 +1,6 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { TaskStatus } from '../../../engine/catalog/task-row.js';
+import type { ImportReport } from '../../../scheduler/jobs/import/import-report.js';
 import type { ResourceField } from '../../http/resource.js';
 import {
   bodySchema,
@@ -90,3 +91,18 @@ export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext
   user_id: { type: id, example: 3 },
   ...createdAndUpdated,
 };
+
+/** The field of imports and of migrations that tells where the records are that one has rejected. */
+export function rejectedUrl(
+  path: 'dataset_imports' | 'dataset_migrations',
+): ResourceField<JobRow, JobContext> {
+  return {
+    type: nullableText,
+    description: 'Where the rejected records can be downloaded; null if there are none.',
+    example: null,
+    show: ({ id, metadata }, { origin }) => {
+      const receipt = metadata['receipt'] as Pick<ImportReport, 'rejected_file'> | undefined;
+      return receipt?.rejected_file ? `${origin}/v2/${path}/${id}/rejected` : null;
+    },
+  };
+}

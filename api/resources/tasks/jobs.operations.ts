@@ -187,6 +187,14 @@ export const migrationOperations = jobOperations(
       summary: 'Deletes a migration, canceling it first if it runs. Its records stay.',
       answer: migrationResource.schema,
     },
+    rejected: {
+      method: 'GET',
+      paths: ['/v2/dataset_migrations/:id/rejected'],
+      summary:
+        'Redirects (302) to the records that a migration rejected, with the reasons; 404 without any.',
+      query: redirect,
+      answer: signedDownload,
+    },
   },
 );
 

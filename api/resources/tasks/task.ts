@@ -44,7 +44,7 @@ const vaultType = nullable(reference('VaultSummary'));
 export const task = declareResource<TaskRow, TaskContext>({
   name: 'Task',
   description:
-    'A task of the queue: the work of an import, an export, a migration, a commit, a snapshot or a restore.',
+    'A task of the queue: the work of an import, an export, a migration, a commit, a snapshot, a restore or a verification.',
   fields: {
     class_name: constant('ECSTask'),
     id: { type: id, example: 5108 },

@@ -90,7 +90,7 @@ function kinds(query: QueryParams): readonly string[] | undefined {
 }
 
 /**
- * Choice: tasks that the server starts for itself, merges of segments, vacuums, checkpoints of logs, tables of uploaded files and verifications, are of the class
+ * Choice: tasks that the server starts for itself, merges of segments, vacuums, checkpoints of logs, tables of uploaded files, and verifications that a request waits for, are of the class
  * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
  * not exist.
  */

@@ -141,12 +141,8 @@ function codeOf(value: PyValue): number {
 
 function characterOf(value: PyValue): string {
   const code = toIndex(value);
-  if (typeof code === 'bigint' || Math.abs(code) > 0x7fffffff)
-    throw overflowError(
-      code > 0
-        ? 'Python int too large to convert to C int'
-        : 'Python int too large to convert to C int',
-    );
+  if (typeof code === 'bigint' || code !== (code | 0))
+    throw overflowError('Python int too large to convert to C int');
   if (code < 0 || code > 0x10ffff) throw valueError('chr() arg not in range(0x110000)');
   return String.fromCodePoint(code);
 }

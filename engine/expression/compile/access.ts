@@ -10,6 +10,7 @@ import type { Code, PyValue } from '../values/values.js';
 import { valueAt } from '../library/paths.js';
 import { getPath, pathOf } from './record-fields.js';
 import type { NodeCompiler, NameScope } from './scope.js';
+import { compileSplitPart } from './split-part.js';
 
 /** The index in `state.fields` of the value that a node reads of the record; undefined for other nodes. */
 function slotOf(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): number | undefined {
@@ -99,6 +100,8 @@ function generalSubscript(
       if (value === undefined) throw keyError(state, key);
       return value;
     };
+  const part = compileSplitPart(compiler, node, scope);
+  if (part !== undefined) return part;
   const object = compiler.compile(node.object, scope);
   if (typeof key === 'string' && key.charCodeAt(0) !== 0)
     return (frame) => {

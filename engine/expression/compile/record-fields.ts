@@ -49,6 +49,11 @@ export function pathOf(node: SyntaxNode): MemberPath | undefined {
   return node.kind === 'call' ? (getPath(node) ?? methodPath(node)) : chainPath(node);
 }
 
+/** The path whose value a node is, where there is one; undefined also for a call of the function `get`, which may go on behind it. */
+export function memberPathOf(node: SyntaxNode): MemberPath | undefined {
+  return node.kind === 'call' ? methodPath(node) : chainPath(node);
+}
+
 /** The path of attributes and constant keys. */
 function chainPath(node: SyntaxNode): MemberPath | undefined {
   const names: string[] = [];

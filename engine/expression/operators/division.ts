@@ -4,6 +4,8 @@ import type { PyInt } from '../values/integers.js';
 /** The quotient of two ints, rounded down. The divisor is not zero. */
 export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
+    // A quotient that is no integer is too far from the next one to be rounded to it.
+    if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
     // The remainder is exact, and so is the division of a multiple.
     const rest = a % b;
     const quotient = (a - rest) / b;
@@ -18,6 +20,7 @@ export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
 /** The remainder of two ints with the sign of the divisor, which is not zero. */
 export function intModulo(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
+    if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return a - Math.floor(a / b) * b + 0;
     const rest = a % b;
     return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest + 0;
   }

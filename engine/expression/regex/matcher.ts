@@ -10,6 +10,9 @@ export type MatchSlots = readonly number[];
  * Matches a program against a text by backtracking that visits no pair of instruction and position twice: what failed once fails again,
  * since nothing but the two decides. So a search takes time in proportion to the lengths of pattern and text, whatever the pattern;
  * a look-around is a search of its own at each position. The first alternative wins, as in Python. Every eight visits are a step.
+ *
+ * In loops whose passes may match nothing, it also decides which of the passes around have matched nothing so far. A pass begins no
+ * earlier than the one around it, so these are the innermost ones, and their number makes a state of the pair.
  */
 export class RegexMatcher {
   readonly #program: RegexProgram;
@@ -17,6 +20,8 @@ export class RegexMatcher {
   readonly #budget: Budget;
   readonly #visited: Uint32Array;
   readonly #width: number;
+  /** Where the states of each instruction begin among those of a position. */
+  readonly #states: Int32Array;
   #visits = 0;
 
   constructor(program: RegexProgram, text: string, budget: Budget) {
@@ -24,7 +29,10 @@ export class RegexMatcher {
     this.#text = text;
     this.#budget = budget;
     this.#width = text.length + 1;
-    const words = Math.ceil((program.instructions.length * this.#width) / 32);
+    this.#states = new Int32Array(program.instructions.length + 1);
+    for (const [i, loops] of program.loops.entries())
+      this.#states[i + 1] = this.#states[i]! + loops.length + 1;
+    const words = Math.ceil((this.#states.at(-1)! * this.#width) / 32);
     budget.workspace(4 * words);
     budget.charge(words >>> 6);
     this.#visited = new Uint32Array(words);
@@ -52,9 +60,9 @@ export class RegexMatcher {
 
   /** Whether the program matches at a position; with `end` only up to there. */
   #matchAt(start: number, mustAdvance: boolean, end: number): number[] | undefined {
-    const { instructions, groups } = this.#program;
+    const { instructions, groups, loops } = this.#program;
     const text = this.#text;
-    const slots: number[] = Array.from({ length: 2 * groups + 2 }, () => -1);
+    const slots: number[] = Array.from({ length: this.#program.slots }, () => -1);
     // Either an instruction and a position to go on with, or a slot (as -1 - slot) and the value that it had.
     const stack: number[] = [0, start];
     while (stack.length > 0) {
@@ -65,7 +73,7 @@ export class RegexMatcher {
         continue;
       }
       for (;;) {
-        if (this.#isVisited(next, at)) break;
+        if (this.#isVisited(this.#states[next]! + begunBefore(slots, loops[next]!, at), at)) break;
         const instruction = instructions[next]!;
         if (instruction.op === 'match') {
           if ((mustAdvance && at === start) || (end >= 0 && at !== end)) break;
@@ -82,7 +90,9 @@ export class RegexMatcher {
         } else if (instruction.op === 'split') {
           stack.push(instruction.second, at);
           next = instruction.first;
-        } else if (instruction.op === 'jump') next = instruction.target;
+        } else if (instruction.op === 'progress')
+          next = slots[instruction.slot] === at ? instruction.target : next + 1;
+        else if (instruction.op === 'jump') next = instruction.target;
         else if (instruction.op === 'save') {
           stack.push(-1 - instruction.slot, slots[instruction.slot]!);
           slots[instruction.slot] = at;
@@ -94,7 +104,7 @@ export class RegexMatcher {
           const found = this.#look(instruction.program, at, instruction.width);
           if ((found === undefined) !== instruction.isNegative) break;
           if (found !== undefined && !instruction.isNegative)
-            for (let slot = 2; slot < slots.length; slot++) {
+            for (let slot = 2; slot < 2 * groups + 2; slot++) {
               if (found[slot] === -1) continue;
               stack.push(-1 - slot, slots[slot]!);
               slots[slot] = found[slot]!;
@@ -118,8 +128,8 @@ export class RegexMatcher {
     return inner.#matchAt(from, false, at);
   }
 
-  #isVisited(instruction: number, at: number): boolean {
-    const bit = instruction * this.#width + at;
+  #isVisited(state: number, at: number): boolean {
+    const bit = state * this.#width + at;
     const word = Math.floor(bit / 32);
     const mask = 1 << (bit & 31);
     if ((this.#visited[word]! & mask) !== 0) return true;
@@ -130,8 +140,8 @@ export class RegexMatcher {
   }
 
   #forget(at: number): void {
-    for (let i = 0; i < this.#program.instructions.length; i++) {
-      const bit = i * this.#width + at;
+    for (let state = 0; state < this.#states.at(-1)!; state++) {
+      const bit = state * this.#width + at;
       this.#visited[Math.floor(bit / 32)]! &= ~(1 << (bit & 31));
     }
   }
@@ -140,6 +150,13 @@ export class RegexMatcher {
     const code = this.#text.codePointAt(at);
     return code !== undefined && code > 0xffff ? 2 : 1;
   }
+}
+
+/** How many of the passes around, from the outermost on, began before a position. */
+function begunBefore(slots: readonly number[], loops: readonly number[], at: number): number {
+  let count = 0;
+  while (count < loops.length && slots[loops[count]!]! < at) count += 1;
+  return count;
 }
 
 function holds(assertion: Assertion, text: string, at: number): boolean {

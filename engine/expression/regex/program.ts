@@ -9,6 +9,8 @@ export type Instruction =
   | { readonly op: 'split'; first: number; second: number }
   | { readonly op: 'jump'; target: number }
   | { readonly op: 'save'; readonly slot: number }
+  /** Goes on to `target` where the slot has the position: the pass that began there has matched nothing. */
+  | { readonly op: 'progress'; readonly slot: number; target: number }
   | {
       readonly op: 'look';
       readonly program: RegexProgram;
@@ -18,10 +20,16 @@ export type Instruction =
     }
   | { readonly op: 'match' };
 
-/** A compiled regular expression. Slots 2n and 2n + 1 hold where group n begins and ends. */
+/**
+ * A compiled regular expression. Slots 2n and 2n + 1 hold where group n begins and ends; those behind the groups hold where the current pass
+ * of a loop began whose body may match nothing.
+ */
 export interface RegexProgram {
   readonly instructions: readonly Instruction[];
   readonly groups: number;
+  readonly slots: number;
+  /** For each instruction the slots of the loops around it whose passes may match nothing, from the outermost on. */
+  readonly loops: readonly (readonly number[])[];
   readonly names: ReadonlyMap<string, number>;
   /** The character that every match begins with, if there is one. */
   readonly firstCharacter: string | undefined;
@@ -48,23 +56,29 @@ function assemble(
     assembler.instructions[0]?.op === 'save' && first?.op === 'character'
       ? String.fromCodePoint(first.code)
       : undefined;
-  return { instructions: assembler.instructions, groups, names, firstCharacter };
+  const { instructions, loops, slots } = assembler;
+  return { instructions, groups, slots, loops, names, firstCharacter };
 }
 
 class Assembler {
   readonly instructions: Instruction[] = [];
+  readonly loops: (readonly number[])[] = [];
+  slots: number;
+  #open: readonly number[] = [];
   readonly #groups: number;
   readonly #names: ReadonlyMap<string, number>;
 
   constructor(groups: number, names: ReadonlyMap<string, number>) {
     this.#groups = groups;
     this.#names = names;
+    this.slots = 2 * groups + 2;
   }
 
   add<T extends Instruction>(instruction: T): T {
     if (this.instructions.length >= maxInstructions)
       throw regexError('the pattern is too large with its repetitions');
     this.instructions.push(instruction);
+    this.loops.push(this.#open);
     return instruction;
   }
 
@@ -121,32 +135,63 @@ class Assembler {
 
   #repeat({ body, min, max, isLazy }: RegexNode & { readonly kind: 'repeat' }): void {
     for (let i = 0; i < min; i++) this.emit(body);
+    const splits: ((after: number) => void)[] = [];
+    const passes: { target: number }[] = [];
     const option = () => {
       const split = this.add({ op: 'split', first: 0, second: 0 });
       const inside = this.instructions.length;
-      return (after: number) => {
+      splits.push((after) => {
         split.first = isLazy ? after : inside;
         split.second = isLazy ? inside : after;
-      };
+      });
+      return inside;
+    };
+    // As in Python, a pass that matches nothing is the last one.
+    const pass = () => {
+      if (!canBeEmpty(body)) return this.emit(body);
+      const around = this.#open;
+      const slot = this.slots++;
+      this.add({ op: 'save', slot });
+      this.#open = [...around, slot];
+      this.emit(body);
+      passes.push(this.add({ op: 'progress', slot, target: 0 }));
+      this.#open = around;
     };
     if (max === Infinity) {
-      const close = option();
-      const start = this.instructions.length;
-      this.emit(body);
-      // The decision stands at the end: an empty pass counts once, and the second is a state that was visited already.
-      const again = this.add({ op: 'split', first: start, second: start });
-      const after = this.instructions.length;
-      if (isLazy) again.first = after;
-      else again.second = after;
-      close(after);
-      return;
-    }
-    const closes = [];
-    for (let i = min; i < max; i++) {
-      closes.push(option());
-      this.emit(body);
-    }
-    for (const close of closes) close(this.instructions.length);
+      const start = option();
+      pass();
+      const after = this.instructions.length + 1;
+      const [first, second] = isLazy ? [after, start] : [start, after];
+      this.add({ op: 'split', first, second });
+    } else
+      for (let i = min; i < max; i++) {
+        option();
+        if (i < max - 1) pass();
+        else this.emit(body);
+      }
+    for (const close of splits) close(this.instructions.length);
+    for (const one of passes) one.target = this.instructions.length;
+  }
+}
+
+/** Whether a node can match without reading a character. */
+function canBeEmpty(node: RegexNode): boolean {
+  switch (node.kind) {
+    case 'character':
+    case 'class':
+      return false;
+    case 'empty':
+    case 'assertion':
+    case 'look':
+      return true;
+    case 'group':
+      return canBeEmpty(node.body);
+    case 'repeat':
+      return node.min === 0 || canBeEmpty(node.body);
+    case 'sequence':
+      return node.parts.every(canBeEmpty);
+    case 'choice':
+      return node.parts.some(canBeEmpty);
   }
 }
 

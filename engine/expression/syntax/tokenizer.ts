@@ -12,8 +12,15 @@ export interface SourceToken {
 /** The source of an expression with the positions of its lines. A part of an f-string has the positions of the whole source. */
 export class SourceText {
   readonly text: string;
+  /** Where the lines begin, and where the second code unit of a character is. */
+  readonly #lines: number[] = [0];
+  readonly #pairs: number[] = [];
+
   constructor(text: string) {
     this.text = text;
+    for (const { index, 0: found } of text.matchAll(/\r\n|\r|\n/g))
+      this.#lines.push(index + found.length);
+    for (const { index } of text.matchAll(/[\u{10000}-\u{10ffff}]/gu)) this.#pairs.push(index + 1);
   }
 
   /** A syntax error at a position in code units. */
@@ -23,9 +30,23 @@ export class SourceText {
   }
 
   position(at: number): { readonly line: number; readonly column: number } {
-    const before = this.text.slice(0, at).split(/\r\n|\r|\n/);
-    return { line: before.length, column: Array.from(before.at(-1)!).length + 1 };
+    const line = countUpTo(this.#lines, at);
+    const start = this.#lines[line - 1]!;
+    const pairs = countUpTo(this.#pairs, at - 1) - countUpTo(this.#pairs, start);
+    return { line, column: at - start - pairs + 1 };
   }
+}
+
+/** How many of some ascending numbers are at most `limit`. */
+function countUpTo(numbers: readonly number[], limit: number): number {
+  let from = 0;
+  let to = numbers.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (numbers[middle]! <= limit) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 const operators =

@@ -79,6 +79,11 @@ export class Budget {
     if (this.steps < 0) throw limitExceeded(`more than ${this.limits.steps} steps`);
   }
 
+  /** Whether the evaluation in progress, or the last one, may have taken more than a moment. */
+  get tookTime(): boolean {
+    return this.#deadline > 0 || this.#outside > 0;
+  }
+
   charge(steps: number): void {
     this.steps -= steps;
     if (this.steps < this.#checkpoint) this.#look();

@@ -118,11 +118,12 @@ export function parseExportParams(
   genes?: GeneNames,
 ): QueryRequest {
   const rule = { ...everyRecord, largest: 'exportLimit' } as const;
+  refusePages(params, 'an export');
   const request = parse(params, fields, genes, rule);
+  refuseExplanation(request, 'an export');
   const isSafe = (params as RequestBody | null)?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
     throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
-  refusePages(params, request, 'an export');
   return request;
 }
 
@@ -132,17 +133,21 @@ export function parseMigrationParams(
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
+  refusePages(params, 'a migration');
   const request = parse(params, fields, genes, everyRecord);
-  refusePages(params, request, 'a migration');
+  refuseExplanation(request, 'a migration');
   return request;
 }
 
 const everyRecord = { limit: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
 
-function refusePages(params: unknown, request: QueryRequest, where: string): void {
+function refuseExplanation({ explain }: QueryRequest, where: string): void {
+  if (explain) throw invalid('explain', `Not supported in ${where}`);
+}
+
+function refusePages(params: unknown, where: string): void {
   const given = params as RequestBody | null;
   const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
-  if (request.explain) throw invalid('explain', `Not supported in ${where}`);
   if (refused.length === 0) return;
   const messages = refused.map((key) => [key, [`Not supported in ${where}`]] as const);
   throw new AppError(

@@ -40,7 +40,10 @@ export async function* enclosed(
   if (tail.length > 0) yield tail;
 }
 
-function headerLine(projection: readonly Projected[], fields: readonly DatasetField[]): Uint8Array {
+function headerLine(
+  projection: readonly Projected[],
+  fields: readonly Pick<DatasetField, 'path' | 'title'>[],
+): Uint8Array {
   const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
   const names = cellColumns(projection).map(
     ({ path }) => titles.get(path.join('\n')) || path.join('.'),

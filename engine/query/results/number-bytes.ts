@@ -40,10 +40,12 @@ export function writeLong(out: ByteSink, low: number, high: number): void {
 }
 
 /**
- * A finite double, as `String` writes it. Whole numbers and decimals of at most 15 digits, 8 of them behind the point, need no
- * string: two decimals of 15 digits are never the same double, so the first that is found is the shortest.
+ * Writes the finite double `values[i]` as `String` does; it is not an argument, because that would be an object on the heap. Whole numbers
+ * and decimals of at most 15 digits, 8 of them behind the point, need no string: two decimals of 15 digits are never the same double,
+ * so the first that is found is the shortest.
  */
-export function writeDouble(out: ByteSink, value: number): void {
+export function writeDouble(out: ByteSink, values: Float64Array, i: number): void {
+  const value = values[i]!;
   const size = Math.abs(value);
   if (size < 1e-6 || size >= 1e15) {
     // Minus zero is written as zero.
@@ -59,14 +61,16 @@ export function writeDouble(out: ByteSink, value: number): void {
       if (digits / scale === size) return writeDecimal(out, value < 0, digits, decimals);
     }
   }
-  if (!writeShortest(out, value < 0, size)) writeAscii(out, String(value));
+  if (!writeShortest(out, values, i)) writeAscii(out, String(value));
 }
 
 /** A finite 32-bit float: see `shortDouble`. */
 export function writeFloat(out: ByteSink, value: number): void {
-  writeDouble(out, shortDouble(value));
+  float[0] = shortDouble(value);
+  writeDouble(out, float, 0);
 }
 
+const float = new Float64Array(1);
 const scales = Float64Array.from({ length: 9 }, (_, decimals) => 10 ** decimals);
 
 /** `digits` divided by the scale of so many decimals. */

@@ -38,9 +38,8 @@ export const writePlain: Writers = {
     return true;
   },
   double: (out, { doubles }, i) => {
-    const value = doubles[i]!;
-    if (!Number.isFinite(value)) return false;
-    writeDouble(out, value);
+    if (!Number.isFinite(doubles[i]!)) return false;
+    writeDouble(out, doubles, i);
     return true;
   },
   float: (out, { floats }, i) => {

@@ -9,10 +9,13 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 const margin = 1e-6;
 
 /**
- * Writes a double from 10^-6 up to 10^15 that is no whole number. Returns false, and writes nothing, where it cannot tell: for powers of two,
+ * Writes `values[i]`, whose size is from 10^-6 up to 10^15 and no whole number. Returns false, and writes nothing, where it cannot tell: for powers of two,
  * below which doubles are closer together, and where two decimals are as near.
  */
-export function writeShortest(out: ByteSink, isNegative: boolean, size: number): boolean {
+export function writeShortest(out: ByteSink, values: Float64Array, i: number): boolean {
+  const value = values[i]!;
+  const isNegative = value < 0;
+  const size = isNegative ? -value : value;
   let exponent = size < 1 ? -1 : 0;
   if (exponent < 0) while (size < powers[exponent + lowest]!) exponent--;
   else while (size >= powers[exponent + lowest + 1]!) exponent++;

@@ -7,6 +7,7 @@ import { rowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { findChanged, withDeleted, type ChangedRows } from './find-changed.js';
+import { hasAll, partsOf, restsOf } from './match-parts.js';
 import type { AppliedChange, RecordChange } from './record-change.js';
 
 /** Records whose segments are in the scratch folder. */
@@ -77,10 +78,10 @@ function appliedChange(
   };
 }
 
-/** The segments of the records that replace others, and of those that replace none, in the order of the given records. */
+/** The segments of the records that replace others, and of those that replace none, which are in the order of the given records. */
 async function replaced(
   { mode, idFields }: RecordChange,
-  segments: readonly Segment[],
+  given: readonly Segment[],
   columns: Columns,
   { snapshot, matches }: ChangedRows,
   { scratch, pool, signal }: RunContext,
@@ -90,25 +91,38 @@ async function replaced(
     ...files[i]!,
     columns: segment.columns,
   }));
-  const written = await Promise.all(
-    segments.map(async (segment, i): Promise<readonly Segment[]> => {
-      const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
-      if (matches[i]!.given.length === 0 && !hasGivenIds) return [segment];
-      const { replacing, added } = await pool.run(
-        'replace',
-        () => ({
-          given: { ...segment, path: join(scratch, segment.path) },
-          columns,
-          keepsOthers: mode === 'upsert',
-          isById: idFields === null,
-          matches: matches[i]!,
-          segments: stored,
-          path: join(scratch, `changed-${i}`),
-        }),
-        signal,
-      );
-      return added === null ? replacing : [...replacing, added];
-    }),
+  const read = given.map(({ path, blockChecksums, columns: own }) => ({
+    path: join(scratch, path),
+    blockChecksums,
+    columns: own,
+  }));
+  const keepsOthers = mode === 'upsert';
+  const isWhole = !keepsOthers || given.every((segment) => hasAll(segment, snapshot.columns));
+  const replacing = partsOf(matches, given, pool.threads, isWhole).map((part, i) =>
+    pool.run(
+      'replace',
+      () => ({
+        given: read,
+        columns,
+        keepsOthers,
+        isById: idFields === null,
+        matches: part,
+        segments: stored,
+        path: join(scratch, `replacing-${i}.parquet`),
+      }),
+      signal,
+    ),
   );
-  return written.flat();
+  const added = restsOf(given, matches).map((rows, i) => {
+    if (rows.length === 0) return undefined;
+    const segment = given[i]!;
+    const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
+    const isNew = rows.length === segment.rows && !hasGivenIds;
+    if (isNew && idFields !== null) return segment;
+    const path = join(scratch, `added-${i}.parquet`);
+    const written = pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);
+    return isNew ? written.then((one) => ({ ...one, idRuns: segment.idRuns })) : written;
+  });
+  const written = await Promise.all([...replacing, ...added]);
+  return written.filter((segment) => segment !== undefined);
 }

@@ -14,6 +14,7 @@ import { deletedRows, deletionVector } from '../../../engine/store/deletion-vect
 import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import { byRowId } from './match-parts.js';
 import type { RecordChange } from './record-change.js';
 
 /** The records of a dataset that the records of an import name. */
@@ -21,8 +22,8 @@ export interface ChangedRows {
   readonly snapshot: Snapshot;
   /** Its segments that lose rows. */
   readonly update: readonly Segment[];
-  /** For each given segment, the rows that its records name, ascending by row id. */
-  readonly matches: readonly RowMatches[];
+  /** The rows that records to overwrite or to update name, ascending by row id. */
+  readonly matches: RowMatches;
   /** Number of rows that are named. */
   readonly rows: number;
   /** Number of keys that no record has. */
@@ -50,7 +51,11 @@ export async function findChanged(
   }));
   const keys = idFields === null ? [ownId] : idFields.map((name) => keyColumn(name, columns));
   const files = segmentFiles(snapshot);
-  const shares = sharesOf(snapshot.segments, pool.threads);
+  // A segment whose `_id`s are known is searched without reading it.
+  const sizes = snapshot.segments.map(({ rows, idRuns }) =>
+    idFields === null && idRuns !== undefined ? 0 : rows,
+  );
+  const shares = sharesOf(sizes, pool.threads);
   const found = await Promise.all(
     shares.map((numbers) => {
       const segments = numbers.map((number) => {
@@ -82,7 +87,7 @@ export async function findChanged(
   return {
     snapshot,
     update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
-    matches: mode === 'delete' ? [] : matchesByFile(first.wanted, all),
+    matches: matchesOf(first, mode === 'delete' ? [] : all),
     rows,
     notFound: first.distinct - (idFields === null ? rows : foundKeys(all)),
   };
@@ -140,55 +145,44 @@ function foundKeys(all: readonly Match[]): number {
   return found.size;
 }
 
-/** The matches by the file of the record that names the row; no two records have the same key. */
-function matchesByFile(wanted: readonly Int32Array[], all: readonly Match[]): RowMatches[] {
-  const keys = wanted.reduce((most, own) => own.reduce((a, b) => Math.max(a, b), most), -1) + 1;
-  const [files, rows] = [new Int32Array(keys), new Int32Array(keys)];
-  for (const [file, own] of wanted.entries())
-    for (const [row, key] of own.entries())
-      if (key >= 0) {
-        files[key] = file;
-        rows[key] = row;
-      }
-  const counts = wanted.map(() => 0);
-  for (const match of all) for (const key of match.keys) counts[files[key]!]!++;
-  const found = counts.map((count) => ({
+/** The matches with the records that name the rows; no two records have the same key, of which there are `distinct`. */
+function matchesOf({ wanted, distinct }: FoundRows, all: readonly Match[]): RowMatches {
+  const [fileOf, rowOf] = [new Int32Array(distinct), new Int32Array(distinct)];
+  for (const [file, keys] of wanted.entries())
+    for (let row = 0; row < keys.length; row++) {
+      const key = keys[row]!;
+      if (key < 0) continue;
+      fileOf[key] = file;
+      rowOf[key] = row;
+    }
+  const count = all.reduce((sum, { rows }) => sum + rows.length, 0);
+  const found = {
+    files: new Int32Array(count),
     given: new Int32Array(count),
     segments: new Int32Array(count),
     rows: new Int32Array(count),
     rowIds: new Float64Array(count),
-  }));
-  counts.fill(0);
-  for (const { segment, rows: own, keys: numbers, rowIds } of all)
-    for (const [i, key] of numbers.entries()) {
-      const file = files[key]!;
-      const at = counts[file]!++;
-      const into = found[file]!;
-      into.given[at] = rows[key]!;
-      into.segments[at] = segment;
-      into.rows[at] = own[i]!;
-      into.rowIds[at] = rowIds[i]!;
-    }
-  return found.map(byRowId);
-}
-
-function byRowId({ given, segments, rows, rowIds }: RowMatches): RowMatches {
-  const order = Int32Array.from(rowIds.keys()).sort((a, b) => rowIds[a]! - rowIds[b]!);
-  return {
-    given: order.map((i) => given[i]!),
-    segments: order.map((i) => segments[i]!),
-    rows: order.map((i) => rows[i]!),
-    rowIds: Float64Array.from(order, (i) => rowIds[i]!),
   };
+  let end = 0;
+  for (const { segment, rows, keys, rowIds } of all.toSorted((a, b) => a.segment - b.segment)) {
+    found.segments.fill(segment, end, end + rows.length);
+    found.rows.set(rows, end);
+    found.rowIds.set(rowIds, end);
+    for (let i = 0; i < keys.length; i++, end++) {
+      found.files[end] = fileOf[keys[i]!]!;
+      found.given[end] = rowOf[keys[i]!]!;
+    }
+  }
+  return byRowId(found);
 }
 
 /** The numbers of the segments in as many shares as there are threads, about equally large; one share at least. */
-function sharesOf(segments: readonly Segment[], threads: number): readonly (readonly number[])[] {
-  const shares = Array.from({ length: threads }, () => ({ numbers: [] as number[], rows: 0 }));
-  for (const [number, { rows }] of segments.entries()) {
-    const least = shares.reduce((a, b) => (b.rows < a.rows ? b : a));
+function sharesOf(sizes: readonly number[], threads: number): readonly (readonly number[])[] {
+  const shares = Array.from({ length: threads }, () => ({ numbers: [] as number[], size: 0 }));
+  for (const [number, size] of sizes.entries()) {
+    const least = shares.reduce((a, b) => (b.size < a.size ? b : a));
     least.numbers.push(number);
-    least.rows += rows;
+    least.size += size;
   }
   const used = shares.filter(({ numbers }) => numbers.length > 0);
   return used.length === 0 ? [[]] : used.map(({ numbers }) => numbers);

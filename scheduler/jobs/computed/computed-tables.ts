@@ -1,22 +1,12 @@
 import { notFound } from '../../../engine/core/errors.js';
-import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import type { Columns } from '../../../engine/core/types.js';
-import { looseSnapshot } from '../../../engine/store/loose.js';
-import type { Snapshot } from '../../../engine/store/store.js';
 import type { JobQueue } from '../../queue/queue.js';
-import { fieldsOfTable } from '../table/file-table.js';
-import { schemaName, type TableResult } from '../table/run-table.js';
 import type { TableCache } from '../table/table-cache.js';
+import { tableOf, type ComputedTable } from './computed-table.js';
 import type { ComputedOrder } from './computed-types.js';
 
-/** A table of computed fields. */
-export interface ComputedTable {
-  readonly snapshot: Snapshot;
-  /** The fields of its columns, without that of the rows. */
-  readonly fields: readonly DatasetField[];
-  /** The name of the column whose numbers are the rows in the source (`rowOfNumber`). */
-  readonly rowField: string;
+/** A table of computed fields that was created on demand. */
+export interface CreatedComputedTable extends ComputedTable {
   /** How long it took to create the table, milliseconds. */
   readonly ms: number;
 }
@@ -36,7 +26,7 @@ export interface ComputedTables {
   use<T>(
     request: ComputedRequest,
     signal: AbortSignal,
-    work: (table: ComputedTable, wasReady: boolean) => Promise<T>,
+    work: (table: CreatedComputedTable, wasReady: boolean) => Promise<T>,
   ): Promise<T>;
 }
 
@@ -67,24 +57,12 @@ export function computedTables(
             },
             ended,
           );
-          const table = tableOf(task.id, result, performance.now() - started);
+          const made = tableOf(result, { datasetId: task.id, version: 0 });
+          const table = { ...made, ms: performance.now() - started };
           return { table, folder: result.folder, bytes: table.snapshot.bytes };
         },
       };
       return cache.use(source, signal, work);
     },
-  };
-}
-
-function tableOf(taskId: number, result: TableResult, ms: number): ComputedTable {
-  const { columns, segments, folder } = result;
-  // The task's id is unique: what is cached by dataset is none of the source's.
-  const ids = { datasetId: taskId, version: 0 };
-  const fields: Columns = columns.slice(0, -1);
-  return {
-    snapshot: looseSnapshot({ folder, schema: schemaName, columns, segments }, ids),
-    fields: fieldsOfTable(fields),
-    rowField: columns.at(-1)!.name,
-    ms,
   };
 }

@@ -18,7 +18,7 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
 
   async prepare(task, context: PublishContext) {
     const { prepareComputedTable } = await import('./prepare-computed.js');
-    return prepareComputedTable(task, orderOf(task), context);
+    return prepareComputedTable(task, task.sourceObjectId!, orderOf(task), context);
   },
   run: runComputedTable,
   async discard(task, data) {

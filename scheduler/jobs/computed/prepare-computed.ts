@@ -26,11 +26,11 @@ const validation = {
 
 /** Plans the table as a migration that keeps the ids of the records. The request has checked the right to read the dataset. */
 export async function prepareComputedTable(
-  task: TaskRow,
+  task: Pick<TaskRow, 'userId' | 'createdAt'>,
+  datasetId: number,
   { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
   { catalog, store }: PublishContext,
 ): Promise<ComputedParams> {
-  const datasetId = task.sourceObjectId!;
   const source = await visibleData(catalog, store, datasetId, version);
   const genes = await genesForQuery(conditions);
   const found = parseMigrationParams(conditions, source.fields, genes);

@@ -21,26 +21,31 @@ export async function runComputedTable(
   context: RunContext,
 ): Promise<TableResult> {
   const { snapshot, request } = params.migration;
+  const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
   const limit = AbortSignal.timeout(params.timeoutMs);
   const signal = AbortSignal.any([context.signal, limit]);
   const limited = { ...context, signal };
   try {
-    if (!needsEngine(snapshot, request)) return await written(params, limited, undefined);
-    return await context.withQueryEngine((engine) => written(params, limited, engine));
+    if (!needsEngine(snapshot, request))
+      return await writeComputedTable(params, folder, limited, undefined);
+    return await context.withQueryEngine((engine) =>
+      writeComputedTable(params, folder, limited, engine),
+    );
   } catch (error) {
     if (context.signal.aborted) throw canceled();
     throw limit.aborted ? tooSlow(params) : error;
   }
 }
 
-async function written(
+/** Writes the table to a folder that has nothing else. Throws `budget` for one that takes too much space. */
+export async function writeComputedTable(
   params: ComputedParams,
+  folder: string,
   context: RunContext,
   engine: QueryEngine | undefined,
 ): Promise<TableResult> {
   const { migration } = params;
   const { snapshot, request, sourceRows } = migration;
-  const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
   await makeFolder(folder);
   await sweep(folder); // it may have files of an earlier attempt
   const writer: ChunkWriter = new ChunkWriter(migration, {

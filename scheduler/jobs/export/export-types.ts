@@ -1,8 +1,11 @@
-import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { JsonObject } from '../../../engine/core/types.js';
+import type { SeparatedQuery } from '../../../engine/query/request/separated-query.js';
+import type { ComputedQuery } from '../computed/computed-query.js';
+import type { ComputedParams } from '../computed/computed-types.js';
+import type { ExportAnnotation } from './part.js';
+import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import type { FileContext, FileWarning } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */
@@ -19,15 +22,26 @@ interface ExportFile {
 
 /** Exports the records that a query finds. */
 export interface QueryExport extends ExportFile {
+  /** Without the conditions on records if `search` has them. */
   readonly request: QueryRequest;
+  /** How the records are found by computed fields; null for a query of stored fields alone. */
+  readonly search: ComputedSearch | null;
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
+  /** What is known of the columns of annotated records; null if no field is computed. */
+  readonly annotated: AnnotatedColumns | null;
+  /** The titles of fields by their dotted names. */
+  readonly titles: ReadonlyMap<string, string>;
 }
 
-/** What expressions do to the records of an export: plain data. */
-export interface ExportAnnotation extends EvaluationOrigin {
-  readonly task: AnnotationTask;
-  readonly sourceDataset: string;
+/** How an export finds records by fields that it computes: plain data. */
+export interface ComputedSearch {
+  readonly asked: ComputedQuery;
+  /** The ways to separate the query, which are tried one after another, with the table that each needs. */
+  readonly attempts: readonly {
+    readonly parts: SeparatedQuery;
+    readonly params: ComputedParams;
+  }[];
 }
 
 /** Exports the records that the commit of the snapshot has changed. */

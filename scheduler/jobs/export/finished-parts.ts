@@ -40,7 +40,6 @@ interface EarlierPart extends FinishedPart {
  * The encoded parts that earlier attempts of an export have written, and a journal of those of this attempt. After a kill a part is taken
  * from the earlier file if encoding it would give the same result (same code, format, columns and rows) and its bytes are as they were
  * written; all others are encoded again. The file itself is joined anew, so that formats need no state of their own for this.
- * Computed fields are always computed again: they may depend on other datasets.
  */
 export class FinishedParts {
   readonly #name: string;
@@ -87,7 +86,6 @@ export class FinishedParts {
 
   /** The encoded part of a job: that of an earlier attempt, otherwise what `encode` makes. */
   async restoredOr(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
-    if (job.annotation !== null) return encode();
     const key = this.#keyOf(job);
     const earlier = this.#earlier.get(key);
     // A part of which the file is damaged or gone is encoded again, whatever the damage is.

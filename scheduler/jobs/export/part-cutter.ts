@@ -12,6 +12,9 @@ const mostGroupBytes = 32 << 20;
 /** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
 const partBytes = 8 << 20;
 
+/** What limits parts: as a writer says. */
+export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
+
 /** Collects rows of a snapshot, in order, and cuts them into parts of about the same size. */
 export class PartCutter {
   readonly #all: readonly CheckedFile[];
@@ -26,14 +29,11 @@ export class PartCutter {
   #rows: Int32Array;
   #length = 0;
 
-  constructor(snapshot: Snapshot, writer: Writer) {
+  constructor(snapshot: Snapshot, { partRecords, copiesRowGroups }: PartLimits) {
     this.#segments = snapshot.segments;
     this.#recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
-    this.#copiesRowGroups = writer.copiesRowGroups === true;
-    this.#most = Math.max(
-      256,
-      Math.min(writer.partRecords, Math.floor(partBytes / this.#recordBytes)),
-    );
+    this.#copiesRowGroups = copiesRowGroups === true;
+    this.#most = Math.max(256, Math.min(partRecords, Math.floor(partBytes / this.#recordBytes)));
     this.#all = segmentFiles(snapshot);
     this.#rows = new Int32Array(2 * this.#most);
   }

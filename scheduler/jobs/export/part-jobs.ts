@@ -1,36 +1,37 @@
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
-import { findRows } from '../../../engine/query/plan/find.js';
+import type { RunOptions } from '../../../engine/query/plan/limits.js';
+import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
 import { numbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { bitmapRows } from '../../../engine/text/bitmap.js';
-import type { Writer } from '../../../writers/writer.js';
 import type { RunContext } from '../job.js';
-import type { CommitExport, QueryExport } from './export-types.js';
-import { PartCutter } from './part-cutter.js';
+import type { CommitExport } from './export-types.js';
+import { PartCutter, type PartLimits } from './part-cutter.js';
 import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
-const exportMs = 24 * 3_600_000;
+export const exportMs = 24 * 3_600_000;
 
 /** Number of rows after which `acceptBatch` yields. */
 const rowsAtOnce = 4_096;
 
-/** Runs the query of an export and cuts the rows that it finds, in order, into parts. */
-export async function* queryParts(
-  { snapshot, request }: QueryExport,
-  writer: Writer,
-  context: RunContext,
-  engine: QueryEngine | undefined,
+/** The options of the query of an export. */
+export function queryOptions(
+  { datasetId }: Pick<Snapshot, 'datasetId'>,
+  { signal }: Pick<RunContext, 'signal'>,
+): RunOptions {
+  return { signal, timeoutMs: exportMs, subject: `dataset ${datasetId}` };
+}
+
+/** Cuts rows of a snapshot that a query finds, in order, into parts. */
+export async function* rowParts(
+  batches: AsyncIterable<RowBatch>,
+  snapshot: Snapshot,
+  limits: PartLimits,
 ): AsyncGenerator<PartRows> {
-  const options = {
-    signal: context.signal,
-    timeoutMs: exportMs,
-    subject: `dataset ${snapshot.datasetId}`,
-  };
-  const cutter = new PartCutter(snapshot, writer);
-  for await (const batch of findRows(engine, snapshot, request, options))
+  const cutter = new PartCutter(snapshot, limits);
+  for await (const batch of batches)
     for (const _ of acceptBatch(batch, cutter)) yield* cutter.taken();
   cutter.cut();
   yield* cutter.taken();
@@ -60,14 +61,14 @@ function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
 /** Cuts the records that a commit has removed or added into parts, in insertion order. What it changed follows from the log alone. */
 export async function* commitParts(
   { snapshot, before, which }: CommitExport,
-  writer: Writer,
+  limits: PartLimits,
   data: DataFolder,
 ): AsyncGenerator<PartRows> {
   const { datasetId, version } = snapshot;
   const difference = await openStore(data).difference(datasetId, version - 1, version);
   for (const one of which) {
     const from = one === 'added' ? snapshot : before;
-    const cutter = new PartCutter(from, writer);
+    const cutter = new PartCutter(from, limits);
     let count = 0;
     for (const [index, segment] of from.segments.entries()) {
       const rows = difference[one].get(segment.path);

@@ -1,4 +1,3 @@
-import type { HostCalls } from '../../expressions/protocol.js';
 import { cellColumns } from '../../../engine/query/results/cells.js';
 import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
@@ -7,9 +6,10 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import { recordAnnotation } from '../../expressions/annotations.js';
+import { recordAnnotation, recordText } from '../../expressions/annotations.js';
+import type { AnnotationTask } from '../../expressions/plan-annotation.js';
+import type { EvaluationOrigin, HostCalls } from '../../expressions/protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import type { ExportAnnotation } from './export-types.js';
 import { AppError } from '../../../engine/core/errors.js';
 
 /** The rows of a part of an export, in order. */
@@ -20,29 +20,46 @@ export interface PartRows {
   readonly rows: Int32Array;
 }
 
+/** What expressions do to the records of an export: plain data. */
+export interface ExportAnnotation extends EvaluationOrigin {
+  readonly task: AnnotationTask;
+  readonly sourceDataset: string;
+}
+
 /** A part of an export, for a pool thread: plain data. */
 export interface PartJob extends PartRows {
   readonly format: string;
   readonly context: FileContext;
   /** Number of records of the file before the part. */
   readonly first: number;
-  /** Null if no field is computed. */
+  /** Null if no field is computed, or the records have them. */
   readonly annotation: ExportAnnotation | null;
   /** The channel through which expressions call the host; there if fields are computed. */
   readonly calls?: HostCalls;
 }
 
-/** Encodes the records of a part with the writer of its format; returns the writer's `Part`. */
-export function encodePart(job: PartJob, writer = writerNamed(job.format)): unknown {
+/** A part in the format of the file, and the number of its records, which expressions may have changed. */
+export interface EncodedPart {
+  /** The writer's `Part`. */
+  readonly part: unknown;
+  readonly records: number;
+}
+
+/** Encodes the records of a part with the writer of its format. */
+export function encodePart(job: PartJob, writer = writerNamed(job.format)): EncodedPart {
   const { format, context, files, rows, first, annotation } = job;
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);
   const segments = openSegments(files);
   const { projection, longest } = context;
+  let count = rows.length / 2;
   const records: RecordSource = {
     first,
     jsonLines() {
-      const lines = materialise(segments, rows, projection, 'jsonLines');
-      return annotation === null ? lines : annotatedLines(lines, annotation, job.calls);
+      if (annotation === null) return materialise(segments, rows, projection, 'jsonLines');
+      const texts = materialise(segments, rows, projection, 'json');
+      const lines = annotatedLines(texts, annotation, job.calls);
+      count = lines.length;
+      return Buffer.from(lines.join(''));
     },
     cells: (format) => writeCells(segments, rows, cellColumns(projection, longest), format),
     arrowBatch: () => materialise(segments, rows, projection, 'arrow'),
@@ -50,7 +67,7 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): unkn
     storedRowGroup: (columns) => storedRowGroup(segments, rows, columns),
   };
   try {
-    return writer.encode(records, context);
+    return { part: writer.encode(records, context), records: count };
   } finally {
     segments.close();
   }
@@ -78,13 +95,11 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
 
 /** The lines of the records that expressions make of those of the part. */
 function annotatedLines(
-  lines: Uint8Array,
+  texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,
   calls: HostCalls | undefined,
-): Uint8Array {
+): readonly string[] {
   const annotate = recordAnnotation(task, sourceDataset);
   const host = expressionHost(origin, calls);
-  const all = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString();
-  const texts = all.split('\n').filter((text) => text !== '');
-  return Buffer.from(Array.from(annotate(texts, host), (line) => `${line}\n`).join(''));
+  return Array.from(annotate(texts, host), (record) => `${recordText(record)}\n`);
 }

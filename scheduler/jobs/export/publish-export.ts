@@ -13,21 +13,30 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { cellColumns } from '../../../engine/query/results/cells.js';
+import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { project } from '../../../engine/query/results/projection.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import { titleKey, writerColumns } from '../../../writers/writer.js';
+import {
+  orderOf,
+  computedQuery,
+  separations,
+  type ComputedQuery,
+} from '../computed/computed-query.js';
+import { prepareComputedTable } from '../computed/prepare-computed.js';
+import { annotatedColumns } from './annotated-columns.js';
 import { checkFormat } from './format.js';
+import { exportMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
 import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
 import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from '../visible-data.js';
-import type { CommitExport, ExportParams, ExportResult } from './export-types.js';
+import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
 
 /** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
-export async function prepareExport(
-  task: TaskRow,
-  { catalog, store, now }: PublishContext,
-): Promise<ExportParams> {
+export async function prepareExport(task: TaskRow, context: PublishContext): Promise<ExportParams> {
+  const { catalog, store, now } = context;
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
   const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
@@ -35,13 +44,12 @@ export async function prepareExport(
   const settings = annotationOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
-  const request = parseExportParams(query, fields, await genesForQuery(query));
+  const asked = settings ? computedQuery(settings, query, fields) : undefined;
+  const found = asked ? withoutConditions(query) : query;
+  const request = parseExportParams(found, fields, await genesForQuery(found));
   const projection = project(snapshot.columns, fields, request);
-  const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
-  const columns = cellColumns(projection).map(({ path }) => {
-    const name = path.join('.');
-    return { name, title: titles.get(path.join('\n')) || name };
-  });
+  const titles = new Map(fields.map(({ path, title }) => [titleKey(path), title]));
+  const columns = writerColumns(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
@@ -52,12 +60,32 @@ export async function prepareExport(
       task: plan.task,
       sourceDataset: String(row.datasetId),
     };
-    return { ...common, request, annotation };
+    const source = { columns: snapshot.columns, fields };
+    const annotated = plan && annotatedColumns(plan.task, row.targetFields ?? [], source, request);
+    const search = asked ? await searchOf(asked, task, snapshot, context) : null;
+    return { ...common, request, search, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFound();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);
   return { ...common, before, which: writtenBy(commit) };
+}
+
+/** Plans the tables of which one finds the records. They are limited by the time and the space that an export may take alone. */
+async function searchOf(
+  asked: ComputedQuery,
+  task: TaskRow,
+  { datasetId, version }: Snapshot,
+  context: PublishContext,
+): Promise<ComputedSearch> {
+  const unlimited = { timeoutMs: exportMs, maxBytes: Infinity };
+  const attempts: ComputedSearch['attempts'][number][] = [];
+  for (const parts of await separations(asked)) {
+    const { order } = await orderOf(asked, parts, version);
+    const params = await prepareComputedTable(task, datasetId, order, context);
+    attempts.push({ parts, params: { ...params, ...unlimited } });
+  }
+  return { asked, attempts };
 }
 
 /** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */

@@ -2,63 +2,119 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
-import { needsEngine } from '../../../engine/query/plan/find.js';
-import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
+import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { parseExportParams } from '../../../engine/query/request/request.js';
+import { writerColumns, type FileContext, type FileWarning, type Writer } from '../../../writers/writer.js'; // prettier-ignore
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
-import type { ExportParams, ExportResult } from './export-types.js';
+import { annotatedParts, annotatedTable } from './annotated-table.js';
+import { computedRows } from './computed-search.js';
+import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
 import { FinishedParts } from './finished-parts.js';
-import { commitParts, queryParts } from './part-jobs.js';
-import type { PartJob, PartRows } from './part.js';
+import { inOrder } from './in-order.js';
+import type { PartLimits } from './part-cutter.js';
+import { commitParts, queryOptions, rowParts } from './part-jobs.js';
+import type { EncodedPart, ExportAnnotation, PartJob, PartRows } from './part.js';
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
-  if (!('request' in params))
-    return writeFile(params, writer, context, () => commitParts(params, writer, context.data));
-  if (!needsEngine(params.snapshot, params.request))
-    return writeFile(params, writer, context, () => queryParts(params, writer, context, undefined));
-  return context.withQueryEngine((engine) =>
-    writeFile(params, writer, context, () => queryParts(params, writer, context, engine)),
-  );
+  if (!('request' in params)) {
+    const parts = () => commitParts(params, writer, context.data);
+    return writeFile({ ...params, parts, annotation: null, total: null }, writer, context);
+  }
+  if (params.search === null && !needsEngine(params.snapshot, params.request))
+    return exportQuery(params, writer, context, undefined);
+  return context.withQueryEngine((engine) => exportQuery(params, writer, context, engine));
+}
+
+async function exportQuery(
+  params: QueryExport,
+  writer: Writer,
+  context: RunContext,
+  engine: QueryEngine | undefined,
+): Promise<ExportResult> {
+  const { snapshot, request, search, annotation, annotated, file, titles } = params;
+  const options = queryOptions(snapshot, context);
+  const rows =
+    search === null
+      ? () => findRows(engine, snapshot, request, options)
+      : await computedRows(search, request.limit, context, engine!);
+  const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
+    rowParts(rows(), snapshot, limits);
+  const total = knownTotal(params);
+  // Lines of JSON are made of the records as they are.
+  if (annotation === null || annotated === null || writer.writesJsonLines === true)
+    return writeFile({ ...params, parts: () => found(writer), total }, writer, context);
+  const { projection } = file;
+  const source = { projection, annotation, columns: annotated, parts: () => found(annotatedParts) };
+  const progress = (records: number): void => report(context, records, total);
+  const table = await annotatedTable(source, context, progress);
+  const columns = writerColumns(table.projection, titles);
+  const made = {
+    ...params,
+    file: { ...file, projection: table.projection, columns },
+    annotation: null,
+    parts: () =>
+      rowParts(findRows(undefined, table.snapshot, everyRecord, options), table.snapshot, writer),
+    total: table.snapshot.rows,
+    warnings: table.warnings,
+  };
+  return writeFile(made, writer, context);
+}
+
+/** A query for all records. */
+const everyRecord = parseExportParams({}, []);
+
+/** What a file is written of. */
+interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStored' | 'file'> {
+  /** Finds the records. */
+  parts(): AsyncGenerator<PartRows>;
+  /** What expressions do to them; null for nothing. */
+  readonly annotation: ExportAnnotation | null;
+  /** Their number, if it is known before. */
+  readonly total: number | null;
+  /** Present if the records are those that expressions have made. */
+  readonly warnings?: readonly FileWarning[];
 }
 
 async function writeFile(
-  params: ExportParams,
+  source: FileSource,
   writer: Writer,
   context: RunContext,
-  findParts: () => AsyncGenerator<PartRows>,
 ): Promise<ExportResult> {
   const { signal } = context;
-  const longest = writer.expandsLists === true ? await longestLists(params, findParts(), context) : null; // prettier-ignore
-  const file: FileContext = { ...params.file, longest };
-  const warnings: FileWarning[] = [];
+  const longest = writer.expandsLists === true ? await longestLists(source, context) : null;
+  const file: FileContext = { ...source.file, longest };
+  const warnings: FileWarning[] = [...(source.warnings ?? [])];
   const name = `export.${writer.extension}`;
-  const progress = { records: 0 };
-  const finished = await FinishedParts.open(context, name);
+  const made = { records: 0 };
+  // What expressions have made is made again, as it may depend on other datasets.
+  const isComputed = source.annotation !== null || source.warnings !== undefined;
+  const finished = isComputed ? null : await FinishedParts.open(context, name);
   const output = await createFile(join(context.scratch, name), {
-    md5: params.isStored,
+    md5: source.isStored,
     sha256: true,
   });
   try {
-    const jobs = partJobs(params, file, findParts());
-    const parts = encodedParts(jobs, context, progress, knownTotal(params), finished);
+    const parts = encodedParts(source, file, context, made, finished);
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceled();
       await output.write(piece);
-      finished.written(piece, output);
+      finished?.written(piece, output);
       crashpoint('export.partial');
     }
-    await finished.close();
+    await finished?.close();
     const written = await output.finish();
     crashpoint('export.finished');
-    const { version } = params.snapshot;
+    const { version } = source.snapshot;
     const { provenance } = file;
-    const { records } = progress;
-    return { file: name, records, version, provenance, warnings, resumedParts: finished.resumed, ...written }; // prettier-ignore
+    const { records } = made;
+    return { file: name, records, version, provenance, warnings, resumedParts: finished?.resumed ?? 0, ...written }; // prettier-ignore
   } catch (error) {
-    await finished.close().catch(() => undefined); // the first error is reported
+    await finished?.close().catch(() => undefined); // the first error is reported
     await output.abort();
     throw signal.aborted ? canceled() : error;
   }
@@ -66,100 +122,70 @@ async function writeFile(
 
 /** The length of the longest list of each column of cells. The rows are found a second time for the file, so that none are kept. */
 async function longestLists(
-  { file }: ExportParams,
-  parts: AsyncGenerator<PartRows>,
+  { file, parts }: FileSource,
   { pool, signal }: RunContext,
 ): Promise<readonly number[]> {
   const longest = file.columns.map(() => 0);
-  const measuring: Promise<readonly number[]>[] = [];
-  const next = async (): Promise<void> => {
-    for (const [i, length] of (await measuring.shift()!).entries())
-      longest[i] = Math.max(longest[i]!, length);
-  };
+  const measured = inOrder(parts(), pool.threads + 1, ({ files, rows }) => {
+    const job = { files, rows, projection: file.projection };
+    return pool.run('lengths', () => job, signal, { isUrgent: true });
+  });
   try {
-    for await (const { files, rows } of parts) {
-      const job = { files, rows, projection: file.projection };
-      const lengths = pool.run('lengths', () => job, signal, { isUrgent: true });
-      // The promise is awaited later; until then a rejection must not count as unhandled.
-      lengths.catch(() => undefined);
-      measuring.push(lengths);
-      while (measuring.length > pool.threads + 1) await next();
-    }
-    while (measuring.length > 0) await next();
+    for await (const lengths of measured)
+      for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
     return longest;
   } catch (error) {
     throw signal.aborted ? canceled() : error;
-  } finally {
-    await Promise.allSettled(measuring);
-  }
-}
-
-/** The jobs that encode the parts. */
-async function* partJobs(
-  params: ExportParams,
-  context: FileContext,
-  parts: AsyncGenerator<PartRows>,
-): AsyncGenerator<PartJob> {
-  const { format } = params;
-  const annotation = 'annotation' in params ? params.annotation : null;
-  let first = 0;
-  for await (const { files, rows } of parts) {
-    yield { format, context, files, rows, annotation, first };
-    first += rows.length / 2;
   }
 }
 
 /** The number of records, where the log alone tells it. */
-function knownTotal(params: ExportParams): number | null {
-  if (!('request' in params) || needsEngine(params.snapshot, params.request)) return null;
-  return Math.min(params.snapshot.rows, params.request.limit);
+function knownTotal({ snapshot, request, search }: QueryExport): number | null {
+  if (search !== null) return null;
+  return needsEngine(snapshot, request) ? null : Math.min(snapshot.rows, request.limit);
+}
+
+function report(context: RunContext, records: number, recordsTotal: number | null): void {
+  context.progress({ records, recordsTotal, bytes: 0, bytesTotal: 0, errors: 0 });
 }
 
 /** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
 async function* encodedParts(
-  jobs: AsyncGenerator<PartJob>,
+  source: FileSource,
+  file: FileContext,
   context: RunContext,
-  progress: { records: number },
-  knownRecords: number | null,
-  finished: FinishedParts,
+  written: { records: number },
+  finished: FinishedParts | null,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
-  const encoding: { readonly part: Promise<unknown>; readonly records: number }[] = [];
-  let total = knownRecords;
-  const report = (): void =>
-    context.progress({
-      records: progress.records,
-      recordsTotal: total,
-      bytes: 0,
-      bytesTotal: 0,
-      errors: 0,
-    });
-  const next = async (): Promise<unknown> => {
-    const { part, records } = encoding.shift()!;
-    const encoded = await part;
-    progress.records += records;
-    report();
-    return encoded;
-  };
-  report();
-  try {
-    let records = 0;
-    for await (const job of jobs) {
-      records += job.rows.length / 2;
-      const encode = (): Promise<unknown> =>
-        pool.run('part', () => job, signal, {
-          isUrgent: true,
-          ...(job.annotation && { calls: context.hostCalls }),
-        });
-      const part = finished.restoredOr(job, encode);
-      // The promise is awaited later; until then a rejection must not count as unhandled.
-      part.catch(() => undefined);
-      encoding.push({ part, records: job.rows.length / 2 });
-      while (encoding.length > pool.threads + 1) yield await next();
+  const { format, annotation } = source;
+  let { total } = source;
+  const jobs = async function* (): AsyncGenerator<PartJob> {
+    let first = 0;
+    for await (const { files, rows } of source.parts()) {
+      yield { format, context: file, files, rows, annotation, first };
+      first += rows.length / 2;
     }
-    total = records;
-    while (encoding.length > 0) yield await next();
-  } finally {
-    await Promise.allSettled(encoding.map(({ part }) => part));
+    total = first;
+  };
+  const encode = async (job: PartJob) => {
+    const found = job.rows.length / 2;
+    const encoded = (): Promise<EncodedPart> =>
+      pool.run('part', () => job, signal, {
+        isUrgent: true,
+        ...(annotation && { calls: context.hostCalls }),
+      });
+    if (finished === null) return { ...(await encoded()), found };
+    const part = await finished.restoredOr(job, async () => (await encoded()).part);
+    return { part, records: found, found };
+  };
+  // The records that expressions have made are no more progress.
+  const isReported = source.warnings === undefined;
+  if (isReported) report(context, 0, total);
+  let read = 0;
+  for await (const { part, records, found } of inOrder(jobs(), pool.threads + 1, encode)) {
+    written.records += records;
+    if (isReported) report(context, (read += found), total);
+    yield part;
   }
 }

@@ -28,6 +28,8 @@ export interface ImportRunContext {
   readonly isUrgent: boolean;
   /** No segments are written. */
   readonly isDryRun: boolean;
+  /** The segments that are written are read by the import itself, and never committed. */
+  readonly isIntermediate: boolean;
   readonly rejected: RejectedBudget;
   /** The results of earlier attempts; null if the import cannot be resumed. */
   readonly resume: Resume | null;
@@ -117,8 +119,9 @@ export class ChunkRunner {
         ...(settings.expressions && { calls: context.hostCalls }),
       },
     );
-    // Flushed here, so that the thread reads its next chunk meanwhile.
-    if (result.segment !== null) await flushSegment(join(scratch, result.segment.path));
+    // Flushed here, so that the thread reads its next chunk meanwhile. After a crash, an intermediate segment is compared with its checksum.
+    if (result.segment !== null && settings.isIntermediate !== true)
+      await flushSegment(join(scratch, result.segment.path));
     rejected.use(index, result.rejectedPart?.bytes ?? 0);
     const rows = result.segment?.rows ?? result.stored; // no segment is written after an error
     const { read, made = 0, stored, rejected: refused } = result;

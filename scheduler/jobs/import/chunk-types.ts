@@ -4,6 +4,7 @@ import type { FieldSample, SampleSize } from '../../../engine/ingest/value-sampl
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
+import type { RejectedPart } from './rejected-part.js';
 import type { SourceExpressions } from './expressions/field-expressions.js';
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
@@ -40,16 +41,10 @@ export interface ChunkJob {
   readonly file: string;
   /** No segment is written. */
   readonly isDryRun: boolean;
+  /** As in `SegmentInput`. */
+  readonly isIntermediate?: boolean;
   /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
-}
-
-/** Rejected records of a chunk in a file of the scratch folder: lines of JSON, with line numbers within the chunk. */
-export interface RejectedPart {
-  readonly file: string;
-  readonly bytes: number;
-  readonly md5: string;
-  readonly records: number;
 }
 
 /** The result of `runChunk`; `read` is always `stored + rejected`. */

@@ -1,9 +1,9 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { writeStream } from '../../../engine/core/file-writer.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { onlyColumns, withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
+import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
@@ -11,12 +11,13 @@ import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
 import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
-import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
+import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
 import { makesRecords } from './expressions/field-expressions.js';
 import { reshapeRecords } from './expressions/reshape-records.js';
+import { writeRejectedPart } from './rejected-part.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
@@ -40,7 +41,10 @@ export async function runChunk(
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
-  const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
+  const rejected = new RejectedLines(
+    new RecordLines(bytes, reader.endsLinesAtReturn === true),
+    limits,
+  );
   const report = new FindingCollector(job.validation, job.isFinal, rejected);
   const { isFinal, hints = [] } = job;
   const given = { columns: job.inputs ?? job.columns, isFinal, hints, ...startStateOf(job.ref) };
@@ -58,7 +62,7 @@ export async function runChunk(
   const segment = isStored ? await writeBatch(batch, job) : null;
   computed?.release();
   out.release();
-  const rejectedPart = await writeRejected(rejected, `${job.file}.rejected`);
+  const rejectedPart = await writeRejectedPart(rejected, job.file);
   const result: ChunkResult = {
     index: job.index,
     segment,
@@ -112,16 +116,10 @@ function recordLines(
 }
 
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
-  const { commitId, index, file } = job;
+  const { commitId, index, file, isIntermediate = false } = job;
   const whole = withRecordIds(batch, commitId, index);
-  const segment = await writeUnflushed(whole, file);
+  const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
   whole.release();
   const firstId = firstRecordId(commitId, index);
   return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
-}
-
-async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {
-  const { blocks, records } = rejected.result();
-  if (records === 0) return null;
-  return { file, records, ...(await writeStream(file, blocks)) };
 }

@@ -16,7 +16,7 @@ import type { DetectedEntities } from './detect-entities.js';
 import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
-import { errorsField } from './expressions/compute-fields.js';
+import { errorsField } from './expressions/record-errors.js';
 import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import { exceededLimit, type SourceRun } from './source-run.js';
@@ -122,7 +122,8 @@ async function metadataOf(
   findings: Findings,
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
-  const report = await importReport(runs, await writeRejectedFile(runs, context), outcome);
+  const rejecting = runs.map((run) => run.rejecting());
+  const report = await importReport(runs, await writeRejectedFile(rejecting, context), outcome);
   return {
     progress: { processed_records: report.records_read, errors: progressErrors(findings) },
     validation: validationJson(findings),

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import type { Publication } from '../../../engine/catalog/publish.js';
-import { list, removeFile } from '../../../engine/core/files.js';
+import { removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
 import { keepRejected } from './rejected-file.js';
@@ -35,15 +34,6 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
     if (importId === undefined) return false;
     const row = await catalog.imports.get(Number(importId));
     return row !== undefined && !isTerminal(row.status);
-  },
-  // Removes the rejected records of imports that were deleted or canceled, or have not ended.
-  async sweepAtStart({ catalog, data, remove }) {
-    for (const { name } of await list(data.rejected)) {
-      const id = /^\d+(?=\.)/.exec(name)?.[0];
-      const row = id === undefined ? undefined : await catalog.imports.get(Number(id));
-      if (row?.status === 'failed' || row?.status === 'completed') continue;
-      await remove(join(data.rejected, name), id === undefined ? id : Number(id));
-    }
   },
   logEntry: {
     key: 'publication',

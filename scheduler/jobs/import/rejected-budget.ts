@@ -1,7 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 
 /**
- * Shares the budget `rejectedFileBytes` among the chunks of an import. The file of rejected records keeps the records in the order
+ * Shares the budget `rejectedFileBytes` among the chunks of an import or a migration. The file of rejected records keeps the records in the order
  * of the chunks, but chunks end in any order. The limit of a chunk is the budget minus what the chunks before it are known to
  * use, so it is never less than the room that the file has for the chunk: the file does not depend on timing.
  */

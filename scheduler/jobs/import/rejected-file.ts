@@ -7,7 +7,7 @@ import { fileStats, moveFile, readFile, syncFolder } from '../../../engine/core/
 import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
-import type { SourceRun } from './source-run.js';
+import type { RejectedPart } from './rejected-part.js';
 
 /** Name of the file in the scratch folder, where it stays until the task ends. */
 export const rejectedFileName = 'rejected.jsonl.gz';
@@ -24,17 +24,27 @@ export interface RejectedFile {
   readonly budget: string | null;
 }
 
+/** What was rejected of a source: a file, or the dataset that a migration reads. */
+export interface RejectingSource {
+  /** The name of the source in messages. */
+  readonly name: string;
+  /** Number of rejected records. */
+  readonly rejected: number;
+  /** The parts of its chunks, in their order, each with the number of lines of the source before its chunk. */
+  readonly parts: readonly { readonly part: RejectedPart; readonly linesBefore: number }[];
+}
+
 /** Writes the rejected records of all chunks, in the order of the sources, to a file in the scratch folder; null if there are none. */
 export async function writeRejectedFile(
-  runs: readonly SourceRun[],
-  context: RunContext,
+  sources: readonly RejectingSource[],
+  context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>,
 ): Promise<RejectedFile | null> {
-  const rejected = runs.flatMap((run) => run.results()).reduce((sum, one) => sum + one.rejected, 0);
+  const rejected = sources.reduce((sum, source) => sum + source.rejected, 0);
   if (rejected === 0) return null;
   const { pool, scratch, signal } = context;
   const file = await createFile(join(scratch, rejectedFileName), { md5: true });
   try {
-    const records = await writeLines(runs, file, (block) =>
+    const records = await writeLines(sources, file, (block) =>
       pool.run('gzip', () => block, signal, { isUrgent: true }),
     );
     const written = await file.finish();
@@ -47,7 +57,7 @@ export async function writeRejectedFile(
   }
 }
 
-/** Moves the file of an attempt to where it is kept as long as the import. */
+/** Moves the file of an attempt to where it is kept as long as the import or the migration. */
 export async function keepRejected(
   { id, resourceId }: Pick<TaskRow, 'id' | 'resourceId'>,
   attempt: number,
@@ -61,7 +71,7 @@ export async function keepRejected(
 }
 
 async function writeLines(
-  runs: readonly SourceRun[],
+  sources: readonly RejectingSource[],
   file: FileWriter,
   gzip: (block: Uint8Array) => Promise<Uint8Array>,
 ): Promise<number> {
@@ -74,7 +84,7 @@ async function writeLines(
     block = [];
     blockBytes = 0;
   };
-  for await (const line of lines(runs)) {
+  for await (const line of lines(sources)) {
     if (bytes + line.length > budgets.rejectedFileBytes) break;
     block.push(line);
     blockBytes += line.length;
@@ -86,13 +96,13 @@ async function writeLines(
   return records;
 }
 
-async function* lines(runs: readonly SourceRun[]): AsyncGenerator<Uint8Array> {
-  for (const run of runs) {
-    for (const { part, linesBefore } of run.rejectedParts()) {
+async function* lines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
+  for (const { name, parts } of sources) {
+    for (const { part, linesBefore } of parts) {
       const bytes = await readFile(part.file, budgets.rejectedFileBytes);
       for (let at = 0; at < bytes.length;) {
         const end = bytes.indexOf(10, at) + 1;
-        yield shiftedLine(bytes.subarray(at, end), run.source.name, linesBefore);
+        yield shiftedLine(bytes.subarray(at, end), name, linesBefore);
         at = end;
       }
     }

@@ -123,6 +123,8 @@ async function readAll(
     isUrgent,
     // What would be changed is found out in the same way; only the commit is left out.
     isDryRun: params.dryRun !== null && params.change === null,
+    // Records that name others by their `_id` are written again with the ids that they keep or get.
+    isIntermediate: params.change?.idFields === null,
     rejected: new RejectedBudget(),
     resume,
     chunkRead: report,

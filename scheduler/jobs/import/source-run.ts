@@ -2,12 +2,8 @@ import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { makesRecords } from './expressions/field-expressions.js';
-import {
-  mergeFindings,
-  noFindings,
-  settledFindings,
-  type Findings,
-} from '../../../engine/ingest/findings.js';
+import { mergeFindings, noFindings, type Findings } from '../../../engine/ingest/findings.js';
+import { settledFindings } from '../../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
@@ -20,7 +16,7 @@ import {
   type ImportRunContext,
   type SegmentMark,
 } from './chunk-runner.js';
-import type { ChunkResult, RejectedPart } from './chunk-types.js';
+import type { ChunkResult } from './chunk-types.js';
 import {
   ChunkSamples,
   entityRules,
@@ -34,6 +30,7 @@ import {
   type InputFields,
 } from './expressions/input-columns.js';
 import type { ImportSource } from './import-source.js';
+import type { RejectingSource } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
 
@@ -84,7 +81,8 @@ export class SourceRun {
     file: LocalFile,
     layout: SourceLayout,
   ) {
-    const { known, transient, expressions, stored, commitId, isDryRun } = importContext;
+    const { known, transient, expressions, stored, commitId, isDryRun, isIntermediate } =
+      importContext;
     this.#import = importContext;
     this.source = source;
     this.file = file;
@@ -105,6 +103,7 @@ export class SourceRun {
       sampling: this.#rules?.size ?? null,
       commitId,
       isDryRun,
+      isIntermediate,
       ...(expressions !== null && {
         expressions: {
           ...expressions,
@@ -256,14 +255,15 @@ export class SourceRun {
     return settledFindings(mergeFindings(parts), this.columns());
   }
 
-  /** The rejected records of the chunks, each part with the number of lines of the file before its chunk. */
-  rejectedParts(): readonly { readonly part: RejectedPart; readonly linesBefore: number }[] {
+  /** The rejected records of the chunks. */
+  rejecting(): RejectingSource {
     let lines = this.layout.header.bodyLine;
-    return this.results().flatMap((chunk) => {
+    const parts = this.results().flatMap(({ rejectedPart: part, lines: own }) => {
       const linesBefore = lines;
-      lines += chunk.lines;
-      return chunk.rejectedPart === null ? [] : [{ part: chunk.rejectedPart, linesBefore }];
+      lines += own;
+      return part === null ? [] : [{ part, linesBefore }];
     });
+    return { name: this.source.name, rejected: this.rejected, parts };
   }
 
   /** The samples for the detection of entity types; null if the source asks for none. */

@@ -8,8 +8,8 @@ import { dateText, floatText } from '../../../engine/query/results/number-text.j
 
 /**
  * A column of stored values, `data` of the column `from`, as the column `to`: each value is cast, and reported if it cannot be, as the values
- * of an import are. `failed` has one byte for each row, which is set to 1 for a row with an error. The caller releases the column when it
- * has written it.
+ * of an import are. `failed` has one byte for each row, which is set to 1 for a row with an error. Only the rows from `first` to (not
+ * including) `end` are cast, if these are given. The caller releases the column when it has written it.
  */
 export function castColumn(
   data: Data,
@@ -17,18 +17,20 @@ export function castColumn(
   to: Column,
   context: RecordContext,
   failed: Uint8Array,
+  first = 0,
+  end = data.length,
 ): ValueColumn {
   const out = typedColumn(to, to.name, 0, context);
   const append = appenderOf(from, data);
-  for (let row = 0; row < data.length; row++) {
+  for (let row = first; row < end; row++) {
     if (!data.getValid(row)) continue;
     context.line = row + 1;
     context.hasFailed = false;
-    out.padTo(row);
+    out.padTo(row - first);
     append(out, row);
     if (context.hasFailed) failed[row] = 1;
   }
-  out.padTo(data.length);
+  out.padTo(end - first);
   return out;
 }
 
@@ -156,8 +158,8 @@ function appendValue(out: ValueColumn, value: Value): void {
   }
 }
 
-/** The values of a column, for those that become JSON text: null where there is none. */
-function readerOf(column: Column, data: Data): (i: number) => Value {
+/** The values of a column as answers show them, by their rows: null where there is none. */
+export function readerOf(column: Column, data: Data): (i: number) => Value {
   const read = shapeReader(column, data);
   return (i) => (data.getValid(i) ? read(i) : null);
 }

@@ -5,7 +5,7 @@ import { bitmapRows } from '../../../engine/text/bitmap.js';
 
 /** A segment of the source, and those of its rows that a chunk has: all of them, or their numbers, ascending. */
 export interface ChunkSegment {
-  /** Its number in the snapshot. */
+  /** Its number in the snapshot, or among the files that `gatherOrdered` has made. */
   readonly number: number;
   /** Absolute. */
   readonly file: string;
@@ -53,6 +53,8 @@ export async function* chunkRows(
   );
   const ordered = new OrderedRows(most, at);
   let whole: ChunkSegment[] = [];
+  /** The batches of the last segment of `whole`, which are joined once it is complete. */
+  let parts: ChunkSegment['rows'][] = [];
   let rows = 0;
   let last = -1;
   for await (const batch of batches) {
@@ -68,10 +70,9 @@ export async function* chunkRows(
     const own = { ...at(number), rows: found };
     const count = lengthOf(own);
     if (count === 0) continue;
-    const before = whole.at(-1);
-    if (number === last && before !== undefined) {
-      whole[whole.length - 1] = { ...own, rows: joined(before, own) };
-    } else {
+    if (number !== last) {
+      joinLast(whole, parts);
+      parts = [];
       if (rows > 0 && rows + count > most) {
         yield { segments: whole };
         whole = [];
@@ -79,9 +80,11 @@ export async function* chunkRows(
       }
       whole.push(own);
     }
+    parts.push(found);
     rows += count;
     last = number;
   }
+  joinLast(whole, parts);
   if (whole.length > 0) yield { segments: whole };
   const rest = ordered.cut();
   if (rest) yield rest;
@@ -129,11 +132,16 @@ function lengthOf({ segment, rows }: ChunkSegment): number {
   return rows === 'all' ? segment.rows : rows.length;
 }
 
-function joined(a: ChunkSegment, b: ChunkSegment): Int32Array {
-  if (a.rows === 'all' || b.rows === 'all')
-    throw new Error(`rows of segment ${a.segment.path} come twice`);
-  const rows = new Int32Array(a.rows.length + b.rows.length);
-  rows.set(a.rows);
-  rows.set(b.rows, a.rows.length);
-  return rows;
+/** Gives the last segment the rows of all of its batches. */
+function joinLast(whole: ChunkSegment[], parts: readonly ChunkSegment['rows'][]): void {
+  if (parts.length < 2) return;
+  const last = whole.at(-1)!;
+  const rows = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    if (part === 'all') throw new Error(`rows of segment ${last.segment.path} come twice`);
+    rows.set(part, at);
+    at += part.length;
+  }
+  whole[whole.length - 1] = { ...last, rows };
 }

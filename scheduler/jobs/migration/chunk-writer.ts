@@ -4,14 +4,18 @@ import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import { presentColumns } from '../../../engine/store/merge.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
-import { errorsField } from '../import/expressions/compute-fields.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
+import { RejectedBudget } from '../import/rejected-budget.js';
+import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
+import { gatherOrdered } from './gather-ordered.js';
 import { withFinalTypes } from './column-plan.js';
 import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
@@ -36,6 +40,7 @@ export class ChunkWriter {
   /** The rows of the chunks, if a second pass may be needed. */
   readonly #rows: ChunkRows[] = [];
   readonly #mayChange: boolean;
+  readonly #rejected = new RejectedBudget();
   /** The rows of the first chunk. */
   firstRows: ChunkRows | undefined;
   #found = 0;
@@ -77,12 +82,24 @@ export class ChunkWriter {
     };
   }
 
+  /** The rejected records; their lines are their numbers in the query, from 1 on. */
+  rejecting(): RejectingSource {
+    let before = 0;
+    const parts = this.chunks.flatMap(({ rejectedPart: part, read }) => {
+      const linesBefore = before;
+      before += read;
+      return part === null ? [] : [{ part, linesBefore }];
+    });
+    return { name: this.#params.sourceName, rejected: this.counts().rejected, parts };
+  }
+
   /** Writes the rows that the query finds. */
   async writeAll(batches: AsyncIterable<RowBatch>): Promise<void> {
     const { snapshot, columns, expressions } = this.#params;
     const held = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
     const leaves = 2 + fieldsOfColumns(held).length;
-    const isWhole = await this.#each(chunkRows(batches, snapshot, leaves), async (rows, index) => {
+    const found = chunkRows(batches, snapshot, leaves);
+    const isWhole = await this.#each(this.#gathered(found), async (rows, index) => {
       this.firstRows ??= rows;
       this.#found += countRows(rows);
       if (this.#readsNothing) return;
@@ -91,6 +108,15 @@ export class ChunkWriter {
     });
     if (isWhole) await this.#writeAgain();
     this.#report(this.#done);
+  }
+
+  /** The chunks as they are read: where the numbers of the rows in the source are needed, or nothing is read, they stay as they are. */
+  #gathered(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
+    const { snapshot, columns, expressions, sourceRows } = this.#params;
+    if (sourceRows !== null || this.#readsNothing) return chunks;
+    const read = [columns.map(({ from }) => from), expressions?.inputs ?? []];
+    const kept = presentColumns(snapshot.columns, read);
+    return gatherOrdered(chunks, { snapshot, columns: kept, context: this.#context });
   }
 
   /** Writes these rows, for the report of a dry run. */
@@ -179,11 +205,14 @@ export class ChunkWriter {
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
+        // The sample of a dry run has no records that its first pass has not.
+        rejectedBytes: pass === 's' ? 0 : this.#rejected.limitOf(index),
         isDryRun: isDryRun && change === null,
       }),
       signal,
       expressions === null ? {} : { calls: this.#context.hostCalls },
     );
+    if (pass !== 's') this.#rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
     // Flushed here, so that the thread reads its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const written = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error

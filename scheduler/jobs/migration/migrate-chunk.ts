@@ -2,40 +2,30 @@ import type { HostCalls } from '../../expressions/protocol.js';
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
-import {
-  FindingCollector,
-  mergeFindings,
-  type Findings,
-  type ValidationParams,
-} from '../../../engine/ingest/findings.js';
+import { FindingCollector, mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
-import { presentColumns } from '../../../engine/store/merge.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import {
-  computeFields,
-  errorsField,
-  type ComputedBatch,
-} from '../import/expressions/compute-fields.js';
+import { computeFields, type ComputedBatch } from '../import/expressions/compute-fields.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { makesRecords, type SourceExpressions } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { reshapeRecords } from '../import/expressions/reshape-records.js';
+import type { RejectedPart } from '../import/rejected-part.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
-import type { MigratedColumn } from './column-plan.js';
-import { readRows, withoutRecords } from './read-rows.js';
+import { columnsIn, readRows, withoutRecords } from './read-rows.js';
+import { writeRejectedRows, type RejectionOrder } from './rejected-rows.js';
 import { withSourceRows } from './source-rows.js';
 
 /** A chunk of a migration, for a pool thread: plain data. */
-export interface MigrationChunk {
+export interface MigrationChunk extends RejectionOrder {
   readonly rows: ChunkRows;
-  readonly columns: readonly MigratedColumn[];
   /** Null if no field is computed. */
   readonly expressions: MigrationExpressions | null;
   /** The channel through which expressions call the host; there if fields are computed. */
@@ -45,11 +35,6 @@ export interface MigrationChunk {
   readonly commitId: number;
   /** As in `MigrationParams`. */
   readonly sourceRows: Column | null;
-  /** This is the second pass: the warnings are known. */
-  readonly isFinal: boolean;
-  readonly validation: ValidationParams;
-  /** Absolute path of the segment to write, in the task's scratch folder. */
-  readonly file: string;
   /** No segment is written. */
   readonly isDryRun: boolean;
 }
@@ -76,6 +61,8 @@ export interface MigratedChunk {
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
+  /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
+  readonly rejectedPart: RejectedPart | null;
   /** Lines are the numbers of records within the chunk, from 1 on. */
   readonly findings: Findings;
 }
@@ -96,7 +83,16 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   };
   const made = first.batch.rows - read;
   const stored = first.batch.rows - rejected;
-  const counts = { columns: first.batch.seen, read, made, stored, rejected, findings };
+  const rejectedPart = rejected === 0 ? null : await writeRejectedRows(rows, first.failed, job);
+  const counts = {
+    columns: first.batch.seen,
+    read,
+    made,
+    stored,
+    rejected,
+    rejectedPart,
+    findings,
+  };
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejected === 0 || mayReject);
   if (!isStored || rejected === 0) {
@@ -134,10 +130,10 @@ async function convert(
     const { batch, findings, release } = await computedFields(job, expressions, rows);
     return { batch, failed: new Uint8Array(0), findings, release };
   }
-  const present = presentColumns(
+  const present = columnsIn(
+    rows,
     columns.map(({ from }) => from),
-    rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
-  ).flatMap(withMembers);
+  );
   const read = await readRows(rows, present);
   const context = new RecordContext(report);
   const failed = new Uint8Array(count);
@@ -183,10 +179,7 @@ async function computedFields(
   { fields, inputs, columns, dropped }: MigrationExpressions,
   rows: ChunkRows,
 ): Promise<ComputedBatch> {
-  const present = presentColumns(
-    inputs,
-    rows.segments.map(({ segment }) => [...reservedColumns, ...segment.columns]),
-  ).flatMap(withMembers);
+  const present = columnsIn(rows, inputs);
   const compute = makesRecords(fields) ? reshapeRecords : computeFields;
   return compute({
     batch: makeBatch(present, countRows(rows), await readRows(rows, present)),
@@ -210,13 +203,6 @@ async function write(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promis
   whole.release();
   const firstId = firstRecordId(commitId, index);
   return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
-}
-
-/** The column without objects that have no members here: Parquet cannot store these. */
-function withMembers(column: Column): Columns {
-  if (column.children === undefined) return [column];
-  const children = column.children.flatMap(withMembers);
-  return children.length === 0 ? [] : [{ ...column, children }];
 }
 
 /** The column of the target with the members that are read, in their order. */

@@ -11,6 +11,7 @@ import {
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { TaskFailure } from '../job.js';
+import type { RejectedFile } from '../import/rejected-file.js';
 import type { MigratedCounts } from './chunk-writer.js';
 import type { MigratedChunk } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
@@ -30,6 +31,7 @@ export function migrationOutcome(
   params: MigrationParams,
   chunks: readonly MigratedChunk[],
   counts: MigratedCounts,
+  rejectedFile: RejectedFile | null = null,
 ): MigrationOutcome {
   const { sourceName, known, stored, validation, dryRun } = params;
   const planned = params.columns.map(({ to }) => to);
@@ -67,6 +69,7 @@ export function migrationOutcome(
       records_stored: written,
       records_rejected: rejected,
       is_committed: failure === null && dryRun === null,
+      rejected_file: rejectedFile,
     },
   };
   if (failure !== null) {

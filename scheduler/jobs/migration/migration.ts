@@ -1,3 +1,5 @@
+import { removeFile } from '../../../engine/core/files.js';
+import { keepRejected } from '../import/rejected-file.js';
 import type { Job } from '../job.js';
 import type { MigrationParams, MigrationResult } from './migration-types.js';
 import { runMigration } from './run-migration.js';
@@ -14,5 +16,10 @@ export const migrationJob: Job<'migration', MigrationParams, MigrationResult> = 
   run: runMigration,
   async publish(task, result, context) {
     return (await import('./publish-migration.js')).publishMigration(task, result, context);
+  },
+
+  salvage: keepRejected,
+  async discard(task, data) {
+    await removeFile(data.rejectedLines(task.resourceId));
   },
 };

@@ -9,6 +9,7 @@ import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../
 import { dryRunReport } from '../import/dry-run-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
+import { keepRejected } from '../import/rejected-file.js';
 import { fieldEditsOf } from '../import/target-fields.js';
 import type { PublishContext, Published } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
@@ -21,8 +22,9 @@ export async function publishMigration(
   result: MigrationResult,
   context: PublishContext,
 ): Promise<Published> {
-  const { catalog, store } = context;
+  const { catalog, store, data, attempt } = context;
   const row = await migrationOf(task, context);
+  await keepRejected(task, attempt, data);
   const { change: applied } = result;
   if (applied && row.commitMode === 'delete')
     return publishDeletions(task, row, result, applied, context);

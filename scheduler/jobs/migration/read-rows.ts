@@ -1,8 +1,10 @@
 import type { Data } from 'apache-arrow';
 import { taken } from '../../../engine/change/interleave.js';
-import type { Columns } from '../../../engine/core/types.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import { presentColumns } from '../../../engine/store/merge.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 
@@ -12,6 +14,19 @@ import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
  */
 const wholeShare = 1 / 8;
 const wholeOrderedShare = 1 / 1024;
+
+/** The columns, and their members, that at least one of the segments of a chunk has. */
+export function columnsIn({ segments }: ChunkRows, columns: Columns): Columns {
+  const stored = segments.map(({ segment }) => [...reservedColumns, ...segment.columns]);
+  return presentColumns(columns, stored).flatMap(withMembers);
+}
+
+/** The column without objects that have no members here: Parquet cannot store these. */
+function withMembers(column: Column): Columns {
+  if (column.children === undefined) return [column];
+  const children = column.children.flatMap(withMembers);
+  return children.length === 0 ? [] : [{ ...column, children }];
+}
 
 /** The values of the rows of a chunk as Arrow columns, one for each of `columns`, which at least one of the segments has. */
 export async function readRows(rows: ChunkRows, columns: Columns): Promise<readonly Data[]> {

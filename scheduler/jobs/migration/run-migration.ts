@@ -4,6 +4,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { canceled } from '../../../engine/core/errors.js';
 import { applyChange, deletionOf } from '../change/apply-change.js';
 import { sampleOfSegments, sampleRecords } from '../import/dry-run.js';
+import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import { ChunkWriter } from './chunk-writer.js';
@@ -46,7 +47,8 @@ async function migrated(
   }
   const writer = new ChunkWriter(params, context);
   await writer.writeAll(batches());
-  const outcome = migrationOutcome(params, writer.chunks, writer.counts());
+  const rejected = await writeRejectedFile([writer.rejecting()], context);
+  const outcome = migrationOutcome(params, writer.chunks, writer.counts(), rejected);
   const given = { ...resultOf(params, outcome), segments: writer.segments() };
   const result = change ? { ...given, ...(await applyChange(change, given, context)) } : given;
   if (dryRun === null || change?.mode === 'delete') return result;

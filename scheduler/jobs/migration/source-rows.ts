@@ -1,8 +1,9 @@
-import { Int64, makeData, RecordBatch, Struct } from 'apache-arrow';
+import { Int64, makeData } from 'apache-arrow';
 import type { Column } from '../../../engine/core/types.js';
-import type { Batch } from '../../../engine/ingest/batch.js';
+import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
+import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
 import type { RowRef } from '../../../engine/query/plan/executor.js';
-import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import { readRows } from './read-rows.js';
 
@@ -20,19 +21,15 @@ export async function withSourceRows(
   rows: ChunkRows,
   column: Column,
 ): Promise<Batch> {
-  const reserved = await readRows(rows, reservedColumns);
   const numbers = makeData({
     type: new Int64(),
     length: batch.rows,
     nullCount: 0,
     data: rowNumbers(rows),
   });
-  const columns = [...batch.columns, column];
-  const schema = arrowSchema(columns);
-  const children = [...reserved, ...batch.data.data.children, numbers];
-  const type = new Struct(schema.fields);
-  const data = makeData({ type, length: batch.rows, nullCount: 0, children });
-  return { ...batch, columns, data: new RecordBatch(schema, data) };
+  const children = [...batch.data.data.children, numbers];
+  const whole = makeBatch([...batch.columns, column], batch.rows, children);
+  return withReservedColumns({ ...whole, seen: batch.seen }, await readRows(rows, reservedColumns));
 }
 
 function rowNumbers(rows: ChunkRows): BigInt64Array {

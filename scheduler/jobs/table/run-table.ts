@@ -54,6 +54,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     commitId: 0,
     isUrgent: bytes <= urgentBytes,
     isDryRun: false,
+    isIntermediate: false,
     rejected: new RejectedBudget(),
     resume: null,
     chunkRead: () => checkSize(file, run),

@@ -1,4 +1,5 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { JsonObject } from '../../../engine/core/types.js';
 import { replay } from '../../../engine/store/snapshot.js';
 import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import {
@@ -31,6 +32,11 @@ export interface Verification {
   readonly records: number;
   readonly bytes: number;
   readonly differences: readonly Damage[];
+}
+
+/** A verification with the keys of the HTTP interface. */
+export function verificationJson({ differences, ...counts }: Verification): JsonObject {
+  return { is_whole: differences.length === 0, ...counts, differences };
 }
 
 /**
@@ -89,6 +95,11 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
     differences.push(...(await verifySegments(context, datasetId, segments)));
     const { rows: records, bytes } = found;
     return { version, files: segments.length, records, bytes, differences };
+  },
+
+  async publish(task, result, { catalog, now }) {
+    await catalog.tasks.complete(task.id, { result: verificationJson(result), now: now() });
+    return 'published';
   },
 };
 

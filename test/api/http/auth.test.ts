@@ -182,7 +182,7 @@ describe('a token that may only read', () => {
         const reads = (['GET', 'HEAD'].includes(row.method) || readingPosts.has(id)) && !isForWriters; // prettier-ignore
         // What the fixture has not is another error, but not for the scope.
         const isThere = !path.includes(':id') || ids[kind] !== undefined;
-        const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected'].includes(id); // prettier-ignore
+        const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
         const refused = isThere ? 403 : 404;
         if (!reads) expect([row.method, target, status]).toEqual([row.method, target, refused]);
         else if (!isThere || isEmpty) expect([target, status]).not.toEqual([target, 403]);

@@ -23,6 +23,8 @@ interface Kind {
 }
 
 const prefix = '/genomes/lake';
+/** RFC 8414, section 3. */
+const metadataPath = '/.well-known/oauth-authorization-server';
 const trustProxies = ['127.0.0.1'];
 const silent = (): Record<string, string> => ({});
 /** Servers, and the proxies before them. */
@@ -61,8 +63,9 @@ async function startProxy(kind: Kind): Promise<Proxy> {
   const server = createServer((incoming, outgoing) => {
     const { strips, headers } = proxy.kind;
     const { url = '/', method } = incoming;
-    if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end(`not below ${prefix}`);
-    const path = strips ? url.slice(prefix.length) : url;
+    const isMetadata = url.startsWith(`${metadataPath}${prefix}`);
+    if (!url.startsWith(prefix) && !isMetadata) return void outgoing.writeHead(404).end(`not below ${prefix}`); // prettier-ignore
+    const path = strips && !isMetadata ? url.slice(prefix.length) : url;
     const own: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
     const upstream = request({ port: proxy.port, host: '127.0.0.1', method, path, headers: own });
     upstream.on('response', (answer) => {
@@ -201,6 +204,18 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
       expect(new URL(swagger.headers.get('location')!, `${base}/swagger`).href).toBe(
         `${base}/docs`,
       );
+    });
+
+    test('the metadata of the issuer are between host and path, and below the path (RFC 8414, 3.1)', async () => {
+      const between = await send(proxy.origin, 'GET', metadataPath + prefix);
+      const below = await send(base, 'GET', metadataPath);
+      expect([between.status, between.json]).toEqual([200, below.json]);
+      const { issuer } = between.json as { issuer: string };
+      expect(issuer).toBe(base);
+      const { origin, pathname } = new URL(issuer);
+      expect(origin + metadataPath + pathname).toBe(proxy.origin + metadataPath + prefix);
+      for (const path of [`${prefix}s`, `${prefix}/v2/vaults`])
+        expect((await send(proxy.origin, 'GET', metadataPath + path)).status).toBe(404);
     });
 
     test('the authorization page signs in, keeps its cookie to the prefix, and comes back', async () => {

@@ -128,6 +128,7 @@ test('every operation that the server serves stands in the interface, but for it
     'GET /v2/datasets/*/migrations',
     'GET /v2/dataset_exports/*/provenance',
     'GET /v2/dataset_imports/*/rejected',
+    'GET /v2/dataset_migrations/*/rejected',
     'GET /v2/downloads/rejected/*',
     'PUT /v2/uploads/*/parts/*',
     'POST /v2/datasets/*/verify',

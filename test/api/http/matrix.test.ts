@@ -9,6 +9,7 @@ import {
   makeFixture,
   makeMigration,
   startServer,
+  waitFor,
   type Answer,
   type ArchiveTaskIds,
   type Client,
@@ -80,6 +81,7 @@ const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own
   'migrations.put': 'read',
   'migrations.patch': 'read',
   'migrations.delete': 'write',
+  'migrations.rejected': 'read',
   'commits.ofDataset': 'read',
   'commits.get': 'read',
   'commits.put': 'read',
@@ -114,6 +116,8 @@ let fixture: Fixture;
 /** One that has rejected a record. */
 let failedImportId: number;
 let migrationId: number;
+/** One that has rejected a record. */
+let failedMigrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
 const secretWord = 'zyzzyva';
@@ -138,6 +142,14 @@ beforeAll(async () => {
     await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
   );
   migrationId = await makeMigration(owner, fixture.datasetId);
+  const place = { vault_id: fixture.vaultId, name: 'booleans' };
+  const migration = {
+    source_id: fixture.datasetId,
+    target_id: idOf(await owner.post('/v2/datasets', place)),
+    target_fields: [{ name: 'gene', data_type: 'boolean' }],
+  };
+  failedMigrationId = idOf(await owner.post('/v2/dataset_migrations', migration));
+  await waitFor(owner, `/v2/dataset_migrations/${failedMigrationId}`);
   archiveTaskIds = await makeArchiveTasks(owner, fixture.vaultId);
   const { catalog } = server;
   const { accountId } = owner.user;
@@ -165,7 +177,7 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     datasets_imports: fixture.importId,
     dataset_exports: fixture.exportId,
     datasets_exports: fixture.exportId,
-    dataset_migrations: migrationId,
+    dataset_migrations: path.endsWith('/rejected') ? failedMigrationId : migrationId,
     datasets_migrations: migrationId,
     dataset_commits: fixture.commitId,
     datasets_commits: fixture.commitId,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
 import { idOf, startServer, type Client, type TestServer } from '../server.js';
 import { until } from '../../until.js';
 
@@ -153,13 +154,26 @@ describe('what the answer has', () => {
     expect(both).toEqual(await results({ ...body, limit: 10 }));
   });
 
-  test('JSON lines have them too; CSV and Arrow are refused by name', async () => {
-    const body = JSON.stringify({ fields: ['variant'], limit: 2, target_fields: [x] });
+  test('JSON lines and CSV have them too, with the number of records before expressions change it', async () => {
+    const body = { fields: ['variant'], limit: 2, target_fields: [x] };
     const path = `/v2/datasets/${datasetId}/data`;
-    const lines = await ann.call('POST', path, body, { accept: 'application/x-ndjson' });
+    const page = (accept: string, more: object = {}) =>
+      ann.call('POST', path, JSON.stringify({ ...body, ...more }), { accept });
+    const lines = await page('application/x-ndjson');
     expect(lines.text).toBe('{"variant":"v1","x":"BRCA1"}\n{"variant":"v2","x":"TP53"}\n');
-    const csv = await ann.call('POST', path, body, { accept: 'text/csv' });
-    expect([csv.status, csv.json]).toEqual([400, { target_fields: [expect.stringContaining('text/csv')] }]); // prettier-ignore
+    const csv = await page('text/csv', { annotator_params: { post_annotation_expression: '[record] * 2' } }); // prettier-ignore
+    expect(csv.text).toBe('variant,x\r\nv1,BRCA1\r\nv1,BRCA1\r\nv2,TP53\r\nv2,TP53\r\n');
+    for (const { headers } of [lines, csv])
+      expect([headers.get('x-total'), headers.get('x-next-offset')]).toEqual(['4', '2']);
+    const none = await page('text/csv', { filters: [['x', 'none']] });
+    expect([none.text, none.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
+    for (const more of [{ facets: ['x'] }, { explain: true }]) {
+      const refused = await page('text/csv', more);
+      expect([refused.status, Object.keys(refused.json)]).toEqual([400, Object.keys(more)]);
+    }
+    const error = await page('text/csv', { target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1 }); // prettier-ignore
+    expect(error.text).toBe('variant,x,_errors.x\r\nv3,,division by zero\r\n');
+    expect(readdirSync(server.data.fileTables).filter((name) => name.startsWith('page'))).toEqual([]); // prettier-ignore
   });
 
   test('a batch has them, each query its own', async () => {

@@ -137,7 +137,7 @@ describe('exports', () => {
     [{ format: 'json', target_full_path: 'nowhere:/x' }, 'target_full_path'],
     [{ format: 'json', target_full_path: 'Lab:/' }, 'target_full_path'],
     [{ format: 'json', target_fields: [{ name: 'x', expression: '(' }] }, 'target_fields'],
-    [{ format: 'csv', target_fields: [{ name: 'x' }] }, 'target_fields'],
+    [{ format: 'csv', target_fields: [{ name: 'x', expression: ')' }] }, 'target_fields'],
     [{ format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
     [{ format: 'csv', send_email_on_completion: 'soon' }, 'send_email_on_completion'],
   ])('refuse %j and name %s', async (body, key) => {
@@ -203,15 +203,6 @@ describe('exports', () => {
       expect(records).toEqual(json['results']);
       expect(records.length).toBeGreaterThan(2);
       expect(JSON.stringify(records)).toContain('division by zero');
-    });
-
-    test('are refused where the query would find or sort by one', async () => {
-      const x = { name: 'x', expression: 'record.n % 2', data_type: 'integer' };
-      for (const params of [{ filters: [['x', 1]] }, { ordering: ['-x'] }, { query: 'x:1' }]) {
-        const body = { dataset_id: datasetId, format: 'json', params, target_fields: [x] };
-        const { status, text } = await ann.post('/v2/dataset_exports', body);
-        expect([status, text]).toEqual([400, expect.stringContaining('x is computed by target_fields')]); // prettier-ignore
-      }
     });
 
     test('may have more records than they read', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { startLab } from '../lab.js';
-import { grant, idOf, type Answer } from '../server.js';
+import { createHash } from 'node:crypto';
+import { grant, idOf, waitFor, type Answer } from '../server.js';
 
 const { server, ann, vaultId } = await startLab();
 
@@ -78,5 +79,89 @@ describe('what an import rejected', () => {
     const url = String((await ann.get(`${path(failed)}?redirect=`)).json['url']);
     expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
     expect((await fetch(url.replace(String(idOf(failed)), '1'))).status).toBe(403);
+  });
+});
+
+describe('what a migration rejected', () => {
+  const target_fields = [
+    { name: 'n', data_type: 'long' },
+    { name: 'm', data_type: 'boolean' },
+    { name: 'unused', is_transient: true },
+  ];
+  /** A dataset of texts, of which the first and the last are no number or no boolean. */
+  async function newSource(): Promise<number> {
+    const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+    const unused = 'x';
+    await run(id, [
+      { k: 'ü', n: '1', m: 'yes', unused },
+      { k: 'b', n: '2', m: 'true', unused },
+      { k: 'c', n: 'drei', m: 'nein', unused },
+    ]);
+    return id;
+  }
+  async function migrate(source_id: number, more: object = {}): Promise<Answer> {
+    const target_id = idOf(
+      await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }),
+    );
+    const body = { source_id, target_id, target_fields, ...more };
+    const made = await ann.post('/v2/dataset_migrations', body);
+    return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
+  }
+  const linkOf = ({ json }: Answer): string => String(json['rejected_url']).replace(server.url, '');
+
+  test.each([
+    ['has failed', {}, ['ü', 'c']],
+    ['has stored the others', { validation_params: { on_error: 'reject' } }, ['ü', 'c']],
+    ['would store the others', { validation_params: { on_error: 'reject' }, dry_run: true }, ['ü', 'c']],
+    ['has another order', { source_params: { ordering: ['k'] } }, ['c', 'ü']],
+    ['replaces records', { commit_mode: 'upsert', validation_params: { on_error: 'reject' } }, ['ü', 'c']],
+  ] as const)('can be downloaded with its ids, fields and reasons when it %s', async (_, more, keys) => {
+    const source = await newSource();
+    const { results } = (await ann.post(`/v2/datasets/${source}/data`, { exclude_fields: ['_commit', 'unused'] })).json as { results: readonly { k: string }[] };
+    const done = await migrate(source, more);
+    const { receipt } = done.json['metadata'] as { receipt: { rejected_file: object } };
+    expect(receipt).toMatchObject({ records_read: 3, records_stored: 1, records_rejected: 2, rejected_file: { records: 2, left_out: 0, budget: null } });
+    expect(linkOf(done)).toBe(`/v2/dataset_migrations/${idOf(done)}/rejected`);
+    const redirect = await ann.get(linkOf(done));
+    expect(redirect.status).toBe(302);
+    const file = await fetch(String(redirect.headers.get('location')));
+    const bytes = Buffer.from(await file.arrayBuffer());
+    expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: createHash('md5').update(bytes).digest('hex') });
+    const lines = gunzipSync(bytes).toString().trimEnd().split('\n').map((line) => JSON.parse(line) as { line: number; text: string });
+    expect(lines.map(({ text }) => JSON.parse(text) as object)).toEqual(keys.map((key) => results.find(({ k }) => k === key)));
+    const [one, both] = [lines.find(({ text }) => text.includes('yes')), lines.find(({ text }) => text.includes('drei'))];
+    expect(lines.map(({ line }) => line)).toEqual(keys[0] === 'c' ? [2, 3] : [1, 3]);
+    expect(one).toMatchObject({ file: `dataset ${source}`, code: 301, field: 'm', message: '"yes" is not a valid boolean', errors: 1, more: [] });
+    expect(both).toMatchObject({ code: 301, errors: 2 });
+    expect(JSON.stringify(both)).toContain('\\"drei\\" is not a valid long');
+    expect(JSON.stringify(both)).toContain('\\"nein\\" is not a valid boolean');
+  }); // prettier-ignore
+
+  test('is not found where nothing was rejected, and by nobody who may not read the target', async () => {
+    const source = await newSource();
+    const done = await migrate(source, { target_fields: [] });
+    expect(done.json['rejected_url']).toBeNull();
+    expect((await ann.get(`/v2/dataset_migrations/${idOf(done)}/rejected`)).status).toBe(404);
+    const failed = await migrate(source);
+    const url = String((await ann.get(`${linkOf(failed)}?redirect=`)).json['url']);
+    expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
+    const carl = await server.user('carl');
+    expect((await carl.get(linkOf(failed))).status).toBe(404);
+    await grant(server, vaultId, carl, 'read');
+    expect((await carl.get(linkOf(failed))).status).toBe(302);
+  });
+
+  test('goes with its migration, and with its target', async () => {
+    const source = await newSource();
+    const [a, b] = [await migrate(source), await migrate(source)];
+    const url = String((await ann.get(`${linkOf(a)}?redirect=`)).json['url']);
+    const names = [a, b].map((answer) => `${idOf(answer)}.jsonl.gz`);
+    const files = () => readdir(server.data.rejected);
+    expect(await files()).toEqual(expect.arrayContaining(names));
+    await ann.delete(`/v2/dataset_migrations/${idOf(a)}`);
+    expect(await files()).not.toContain(names[0]);
+    expect((await fetch(url)).status).toBe(404);
+    await ann.delete(`/v2/datasets/${String(b.json['target_id'])}`);
+    expect(await files()).not.toContain(names[1]);
   });
 });

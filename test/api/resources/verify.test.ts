@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { startLab } from '../lab.js';
+import { grant, idOf, listOf, waitFor } from '../server.js';
 
-const { server, ann, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startLab();
 
 interface Verified {
   readonly is_whole: boolean;
@@ -118,6 +119,43 @@ describe('POST /v2/datasets/:id/verify', () => {
     expect((await ann.get(path)).status).toBe(404);
   });
 
+  test('without waiting, it answers with a task of the user, which keeps what was found', async () => {
+    const { id, paths } = await damageable();
+    const file = server.data.datasetFile(id, paths[1]!);
+    await truncate(file, (await readFile(file)).length - 1);
+    const { task_id: background, ...found } = await verify(id);
+    expect(found.is_whole).toBe(false);
+    const asked = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const type = 'datasets.DatasetVerification';
+    expect([asked.status, asked.json]).toEqual([200, expect.objectContaining({ class_name: 'ECSTask', task_type: type })]); // prettier-ignore
+    const task = await waitFor(ann, `/v2/tasks/${idOf(asked)}`);
+    expect(task.json).toMatchObject({ status: 'completed', task_object: { error_message: null, result: found } }); // prettier-ignore
+    // A later verification removes earlier ones that nobody can ask for, and no other.
+    await verify(id);
+    expect((await ann.get(`/v2/tasks/${idOf(asked)}`)).json).toEqual(task.json);
+    expect(await server.catalog.tasks.get(background)).toBeUndefined();
+    const listed = listOf(await ann.get(`/v2/tasks?source_object_id=${id}&task_type=${type}`));
+    expect(listed.map((one) => one['id'])).toEqual([idOf(asked)]);
+    expect((await ann.post(`/v2/datasets/${id}/verify`, { wait: 'perhaps' })).json).toEqual({ wait: ['Must be a valid boolean.'] }); // prettier-ignore
+  });
+
+  test('the task of a verification is for those who may read the dataset; whoever started it may cancel it', async () => {
+    const id = await newDataset();
+    await add(id, 0, 1);
+    const reader = await server.user('reader');
+    expect((await reader.post(`/v2/datasets/${id}/verify`, { wait: false })).status).toBe(404);
+    await grant(server, vaultId, reader, 'read');
+    const asked = await reader.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const path = `/v2/tasks/${idOf(asked)}`;
+    const [other, outsider] = [await server.user('other'), await server.user('outsider')];
+    await grant(server, vaultId, other, 'read');
+    const cancel = { status: 'canceled' };
+    expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
+    expect((await outsider.get(path)).status).toBe(404);
+    // It may have ended meanwhile, which is 400.
+    expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
+  });
+
   test('a dataset that the user may not read is not found', async () => {
     const id = await newDataset();
     const bob = await server.user('bob', { domain: 'elsewhere' });
@@ -215,6 +253,11 @@ describe('the log and the catalogue', () => {
     const found = await Promise.all([1, 2, 3, 4].map(() => verify(id)));
     for (const { differences } of found)
       expect(differences).toEqual([{ path: '_delta_log', problem: expect.stringMatching(/00002\.json is missing/) }]); // prettier-ignore
+    const asked = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const task = await waitFor(ann, `/v2/tasks/${idOf(asked)}`);
+    expect(task.json['task_object']).toMatchObject({
+      result: { differences: found[0]!.differences },
+    });
   });
 
   test('counts of the catalogue that differ are named', async () => {

@@ -202,6 +202,7 @@ test('deleting a vault returns what it removed, jobs included', async () => {
     files: [{ objectId: file.id, revision: 2 }],
     exports: [{ id: exported.row.id, filename: null }],
     imports: [task.resourceId],
+    migrations: [],
     activeTaskIds: [task.id, exported.task.id],
   });
   expect(removed.objectIds).toHaveLength(4);

@@ -14,7 +14,7 @@ export interface Written {
   readonly values: readonly (readonly Value[])[];
 }
 
-/** Writes a segment with random records, which have the `_id`s that are given, or those of their rows. */
+/** Writes a segment, perhaps an intermediate one, with random records, which have the `_id`s that are given, or those of their rows. */
 export async function written(
   path: string,
   next: () => number,
@@ -22,6 +22,7 @@ export async function written(
   rows: number,
   commit: number,
   ids: readonly (string | null)[] = [],
+  isIntermediate = false,
 ): Promise<Written> {
   const values = columns.map((column) => {
     const style = randomStyle(next);
@@ -30,7 +31,7 @@ export async function written(
   const isGiven = ids.length > 0;
   const stored = isGiven ? [givenId, ...columns] : columns;
   const data = batchOf(stored, isGiven ? [[...ids], ...values] : values, rows, BigInt(commit));
-  const segment = await writeSegment({ columns: stored, data, rows }, path);
+  const segment = await writeSegment({ columns: stored, data, rows, isIntermediate }, path);
   return { segment: { ...segment, path }, ids: Array.from(data.getChild('_id')!, String), values };
 }
 

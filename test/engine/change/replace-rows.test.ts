@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
-import type { Column, Value } from '../../../engine/core/types.js';
+import { addRows, replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
+import type { Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
 import { difference } from '../parquet/oracles.js';
 import { random, randomColumns } from '../store/random.js';
@@ -47,44 +48,56 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const chosen = all.filter(() => next() < share * share);
     const keepsOthers = next() < 0.5;
     const isById = next() < 0.5;
-    const count = chosen.length + 1 + below(5);
-    const places = chosen.map((_, i) => i).sort(() => next() - 0.5);
-    const given = isById
-      ? Array.from({ length: count }, (_, row) => {
-          const at = places.indexOf(row);
-          return at >= 0 ? chosen[at]!.id : next() < 0.5 ? null : `own ${row}`;
-        })
-      : [];
-    const news = await written(newFile(), next, some(next, columns), count, 99, given);
+    const news: Written[] = [];
+    const givenIds: (string | null)[][] = [];
+    /** The given record that replaces each of the chosen ones; unless these are found by their ids, one may replace several. */
+    const places: { readonly file: number; readonly row: number }[] = [];
+    const shuffled = (count: number): number[] =>
+      Array.from({ length: count }, (_, i) => ({ i, at: next() })).sort((a, b) => a.at - b.at).map(({ i }) => i); // prettier-ignore
+    const left = shuffled(chosen.length);
+    for (let file = below(3); file >= 0; file--) {
+      const mine = left.splice(0, file === 0 ? left.length : below(left.length + 1));
+      const rows = shuffled(mine.length + 1 + below(5));
+      const used = isById ? mine.length : 1 + below(mine.length);
+      const ids = rows.map((row): string | null => (next() < 0.5 ? null : `own ${file} ${row}`));
+      for (const [i, match] of mine.entries()) {
+        const row = rows[i % used]!;
+        places[match] = { file: news.length, row };
+        ids[row] = chosen[match]!.id;
+      }
+      const own = some(next, columns);
+      const isIntermediate = next() < 0.5;
+      news.push(await written(newFile(), next, own, rows.length, 99, isById ? ids : [], isIntermediate)); // prettier-ignore
+      givenIds.push(isById ? ids : []);
+    }
     const matches: RowMatches = {
-      given: Int32Array.from(places),
+      files: Int32Array.from(places, ({ file }) => file),
+      given: Int32Array.from(places, ({ row }) => row),
       segments: Int32Array.from(chosen, ({ segment }) => segment),
       rows: Int32Array.from(chosen, ({ row }) => row),
       rowIds: Float64Array.from(chosen, (_, i) => 2 ** 40 + 3 * i),
     };
-    const path = join(folder, `${files++}`);
-    const stored = olds.map(({ segment }) => segment);
-    const order = { given: news.segment, columns, keepsOthers, isById, matches, segments: stored, path }; // prettier-ignore
-    const { replacing, added } = await replaceRows(order);
-    const own = [news, ...(keepsOthers ? olds : [])].map(({ segment }) => segment.columns);
+    const given = news.map(({ segment }) => segment);
+    const segments = olds.map(({ segment }) => segment);
+    const own = [...given, ...(keepsOthers ? segments : [])].map((segment) => segment.columns);
     const present = presentColumns(columns, own);
     const valueOf = ({ segment, values }: Written, column: Column, row: number): Value => {
       const at = segment.columns.filter((one) => one.physical !== givenId.physical).findIndex(({ physical }) => physical === column.physical); // prettier-ignore
       return at < 0 ? null : widened(column, values[at]![row]!);
     };
-    const made = replacing.map((segment) => ({ ...segment, path: join(folder, segment.path) }));
-    const found = new Map<string, Value[]>();
-    for (const segment of made)
-      for (const [name, list] of await valuesOf(segment, [rowIdColumn, ...present]))
-        found.set(name, [...(found.get(name) ?? []), ...list]);
-    expect([where, replacing.reduce((sum, { rows }) => sum + rows, 0)]).toEqual([where, chosen.length]); // prettier-ignore
+    const valuesIn = async (segment: Segment, stored: Columns) =>
+      valuesOf({ ...segment, path: join(folder, segment.path) }, stored);
     if (chosen.length > 0) {
+      const order = { given, columns, keepsOthers, isById, matches, segments, path: newFile() };
+      const replacing = await replaceRows(order);
+      expect([where, replacing.rows]).toEqual([where, chosen.length]);
+      const found = await valuesIn(replacing, [rowIdColumn, ...present]);
       expect([where, found.get('_id')]).toEqual([where, chosen.map(({ id }) => id)]);
       expect(new Set(found.get('_commit'))).toEqual(new Set(['99']));
       expect(found.get(rowIdColumn.physical)!.map(Number)).toEqual([...matches.rowIds]);
       for (const column of present) {
         const expected = chosen.map(({ segment, row }, i) => {
-          const value = valueOf(news, column, places[i]!);
+          const value = valueOf(news[places[i]!.file]!, column, places[i]!.row);
           return keepsOthers
             ? upserted(column, value, valueOf(olds[segment]!, column, row))
             : value;
@@ -93,13 +106,21 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         expect([where, column.name, differs]).toEqual([where, column.name, undefined]);
       }
     }
-    const rest = Array.from({ length: count }, (_, row) => row).filter((row) => !places.includes(row)); // prettier-ignore
-    expect([where, added?.rows ?? 0]).toEqual([where, rest.length]);
-    const after = await valuesOf({ ...added!, path: join(folder, added!.path) }, present);
-    expect([where, after.get('_id')]).toEqual([where, rest.map((row) => given[row] ?? news.ids[row])]); // prettier-ignore
-    for (const column of present) {
-      const expected = rest.map((row) => valueOf(news, column, row));
-      expect([where, difference(expected, after.get(column.physical))]).toEqual([where, undefined]);
+    for (const [file, one] of news.entries()) {
+      const used = new Set(places.filter((place) => place.file === file).map(({ row }) => row));
+      const rest = one.ids.map((_, row) => row).filter((row) => !used.has(row));
+      const order = { given: one.segment, columns, rows: Int32Array.from(rest), path: newFile() };
+      const added = await addRows(order);
+      expect([where, added.rows]).toEqual([where, rest.length]);
+      const stored = presentColumns(columns, [one.segment.columns]);
+      const after = await valuesIn(added, stored);
+      const ids = rest.map((row) => givenIds[file]![row] ?? one.ids[row]);
+      expect([where, after.get('_id')]).toEqual([where, ids]);
+      for (const column of stored) {
+        const expected = rest.map((row) => valueOf(one, column, row));
+        const differs = difference(expected, after.get(column.physical));
+        expect([where, column.name, differs]).toEqual([where, column.name, undefined]);
+      }
     }
   }
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { publishFile, replaceFile } from '../../../engine/core/atomic-files.js';
-import { armFault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits } from '../../../engine/core/faultpoint.js';
 import { createFile, writeStream } from '../../../engine/core/file-writer.js';
 import * as files from '../../../engine/core/files.js';
 
@@ -81,6 +81,40 @@ describe('files', () => {
     for (let i = 0; i < 3; i++) await good.write(piece);
     const md5 = createHash('md5').update(piece).update(piece).update(piece).digest('hex');
     expect(await good.finish()).toEqual({ bytes: 3 * piece.length, md5, sha256: '' });
+  });
+
+  test.each([
+    ['while it is written', false, 3], // after 32 and 64 MB, and at the end
+    ['as often as its caller does, and not besides', true, 5], // after every 16 of 66 MB, and at the end
+  ])('flushes a file %s', async (_, isFlushed, flushes) => {
+    for (const nth of [flushes, flushes + 1]) {
+      armFault({ code: 'EIO', nth, operations: ['flush'] });
+      const file = await createFile(folder.object(15, 1));
+      try {
+        for (let mb = 1; mb <= 66; mb++) {
+          await file.write(new Uint8Array(1 << 20));
+          if (isFlushed && mb % 16 === 0) await file.flush();
+        }
+        await file.finish().catch(() => undefined);
+        expect([nth, faultHits()]).toEqual([nth, nth === flushes ? ['flush'] : []]);
+      } finally {
+        armFault(undefined);
+        await file.abort();
+      }
+    }
+  });
+
+  test('cannot finish a file of which a flush that its caller asked for has failed (R6)', async () => {
+    const file = await createFile(folder.object(16, 1));
+    armFault({ code: 'EIO', nth: 1, operations: ['flush'] });
+    try {
+      await file.write(text('lost'));
+      await expect(file.flush()).rejects.toThrow(/EIO/);
+      await expect(file.finish()).rejects.toThrow(/EIO/);
+    } finally {
+      armFault(undefined);
+      await file.abort();
+    }
   });
 
   test('counts bytes and md5 while writing, and reads ranges', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -17,7 +18,10 @@ function rowsOf(rejected: RejectedLines): readonly Record<string, unknown>[] {
 }
 
 function lines(text: string | Uint8Array, endsAtReturn = false, some: Partial<typeof limits> = {}) {
-  return new RejectedLines(Buffer.from(text), { ...limits, ...some }, endsAtReturn);
+  return new RejectedLines(new RecordLines(Buffer.from(text), endsAtReturn), {
+    ...limits,
+    ...some,
+  });
 }
 
 describe('rejected lines', () => {

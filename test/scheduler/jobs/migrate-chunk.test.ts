@@ -51,6 +51,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     isFinal: false,
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     file,
+    rejectedBytes: 0,
     isDryRun: false,
   });
   expect(chunk).toMatchObject({ read: wanted.length, stored: wanted.length, rejected: 0 });

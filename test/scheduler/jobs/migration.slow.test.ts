@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { NewDatasetMigration } from '../../../engine/catalog/dataset-migrations.js';
@@ -7,6 +8,8 @@ import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfOf } from '../lake.js';
 import { KillableServer, recovered } from '../processes/killable.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
 
 /* Migrations of many segments, some of whose rows are deleted, compared with exports; and migrations killed at every step. */
 
@@ -96,6 +99,31 @@ describe('a migration of many segments with deleted rows', () => {
     expect(await damage()).toEqual([]);
   }); // prettier-ignore
 
+  test(`of large records in an order, in many chunks, has them in that order (STRANDLAKE_SEED=${seed})`, async () => {
+    const [large, target] = [await lake.dataset('large'), await lake.dataset('large_ordered')];
+    const next = random(seed);
+    const numbers = Array.from({ length: 10_000 }, (_, n) => n).sort(() => next() - 0.5);
+    await withScheduler(async (scheduler) => {
+      for (let i = 0; i < 8; i++) {
+        const own = numbers.slice(i * 1_250, (i + 1) * 1_250);
+        // Random texts, which are as large when they are compressed: a chunk has some 1,800.
+        const records = own.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
+        await done(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
+      }
+      const targetFields = [{ name: 'n', data_type: 'string' }];
+      await done(scheduler, lake.migrate(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
+      const found = await lines(scheduler, target);
+      expect(found.map((line) => line.slice(0, 24).replace(/ .*/, ''))).toEqual(
+        numbers.map((_, i) => `{"n":"${numbers.length - 1 - i}","text":"${numbers.length - 1 - i}`),
+      );
+      const [own, wanted] = [found.toSorted(), await lines(scheduler, large)];
+      expect(own).toEqual(wanted.map((line) => line.replace(/"n":(\d+)/, '"n":"$1"')).toSorted());
+    });
+    const { segments } = await openStore(lake.data).snapshot(target);
+    expect(segments.length).toBeGreaterThan(4);
+    expect(await damage()).toEqual([]);
+  });
+
   test('rejects records in the middle of its chunks and keeps the others', async () => {
     const target = await lake.dataset('rejecting');
     await withScheduler(async (scheduler) => {
@@ -114,7 +142,13 @@ describe('a migration of many segments with deleted rows', () => {
       const as = kept.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
       const own = await lines(scheduler, target);
       expect([own.length, own.findIndex((line, i) => line !== as[i])]).toEqual([as.length, -1]);
-      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length }); // prettier-ignore
+      expect(receipt).toMatchObject({ records_read: all.length, records_stored: kept.length, records_rejected: all.length - kept.length, rejected_file: { records: all.length - kept.length, left_out: 0 } }); // prettier-ignore
+      const file = gunzipSync(await readFile(lake.data.rejectedLines(id))).toString();
+      const rejected = file.trimEnd().split('\n').map((line) => JSON.parse(line) as { line: number; text: string }); // prettier-ignore
+      const numbers = all.flatMap((line, i) => (/"DP":[01]\b/.test(line) ? [] : [i + 1]));
+      expect(rejected.map(({ line }) => line)).toEqual(numbers);
+      const texts = rejected.map(({ text }) => text.replace(/^\{"_id":"[^"]*",/, '{'));
+      expect(texts.findIndex((text, i) => text !== all[numbers[i]! - 1])).toBe(-1);
     });
   });
 });
@@ -148,4 +182,29 @@ describe('C2: killed at', () => {
     expect((await openStore(lake.data).snapshot(target)).rows).toBe(30_000);
     expect(await damage()).toEqual([]);
   });
+});
+
+test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
+  const target = await lake.dataset('killed while it rejects');
+  const task = await lake.migrate(source, target, {
+    targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
+    sourceParams: { fields: ['info.DP'], filters: [['info.DP__in', [1, 12]]], limit: 5_000 },
+  });
+  await lake.close();
+  try {
+    const crashing = new KillableServer(root, 'rejected.renamed');
+    await crashing.exit();
+    expect(crashing.isIdle).toBe(false);
+    await recovered(root);
+  } finally {
+    lake = await Lake.open(root);
+  }
+  expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+  await withScheduler(() => Promise.resolve()); // a start keeps the file
+  const row = await lake.catalog.datasetMigrations.get(task.resourceId);
+  const file = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId))).toString();
+  const receipt = row?.metadata['receipt'] as { records_read: number; records_stored: number };
+  expect(receipt.records_stored).toBeGreaterThan(0);
+  expect(file.trimEnd().split('\n')).toHaveLength(receipt.records_read - receipt.records_stored);
+  expect(await damage()).toEqual([]);
 });

@@ -43,6 +43,12 @@ export class StringTable {
     return -1;
   }
 
+  /** Calls `visit` for each string, in the order of their numbers, with the bytes from `start` to `end`. */
+  forEach(visit: (bytes: Buffer, start: number, end: number, number: number) => void): void {
+    for (let number = 0; number < this.#size; number++)
+      visit(this.#bytes, this.#start(number), this.#ends[number]!, number);
+  }
+
   /** The string that has this number. */
   text(number: number): string {
     return this.#bytes.toString('utf8', this.#start(number), this.#ends[number]);

@@ -6,16 +6,23 @@ import { ValueTable } from '../../../expressions/value-table.js';
 const trialRows = 2048;
 const maxCodes = 1 << 15;
 
+/** Small numbers that stand for the values of a column: the same one for equal values, and -1 for those that have none. */
+export interface DictionaryCodes {
+  readonly codes: Int32Array;
+  /** Above all numbers. */
+  readonly size: number;
+}
+
 /**
- * Small numbers that stand for the values of a column of texts, or of lists of texts: the same one for equal values, from 1 on, 0 for None,
- * and -1 for lists with None. Null for other columns, and for those with too many different values.
+ * Numbers for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists with None. Null for other
+ * columns, and for those with too many different values.
  */
-export function columnCodes(column: Column, data: Data): Int32Array | null {
+export function columnCodes(column: Column, data: Data): DictionaryCodes | null {
   return texts.has(column.type) ? codesOf(column, data, new ValueTable(), true) : null;
 }
 
 /** The same by a table, for numbers and dates, too, however many different values there are. Values of one type alone go into a table. */
-export function tableCodes(column: Column, data: Data, table: ValueTable): Int32Array | null {
+export function tableCodes(column: Column, data: Data, table: ValueTable): DictionaryCodes | null {
   const { type } = column;
   return texts.has(type) || numbers.has(type) ? codesOf(column, data, table, false) : null;
 }
@@ -28,7 +35,7 @@ function codesOf(
   data: Data,
   table: ValueTable,
   givesUp: boolean,
-): Int32Array | null {
+): DictionaryCodes | null {
   const inner = column.isList ? data.children[0]! : data;
   const { values } = inner;
   if (values === undefined) return null;
@@ -44,10 +51,9 @@ function codesOf(
     const to = lists === null ? i + 1 : lists[i + 1]!;
     codes[i] =
       lists !== null && hasNull(isText, from, to) ? -1 : table.code(bytes, offsets, from, to);
-    if (givesUp && (table.size > maxCodes || (i === trialRows && table.size > trialRows / 2)))
-      return null;
+    if (givesUp && isTooLarge(table.size, i)) return null;
   }
-  return codes;
+  return { codes, size: table.size + 1 };
 }
 
 /** Where the values of a column of numbers begin, and where the last one ends. */
@@ -56,6 +62,75 @@ function numberOffsets({ values, length }: Data): Int32Array {
   const offsets = new Int32Array(length + 1);
   for (let i = 1; i <= length; i++) offsets[i] = i * width;
   return offsets;
+}
+
+/** Whether this many different values up to a row are too many. */
+function isTooLarge(size: number, row: number): boolean {
+  return size > maxCodes || (row === trialRows && size > trialRows / 2);
+}
+
+/** Numbers for the values of several columns together; -1 where one of them has none. Null for too many different ones. */
+export function combinedCodes(
+  columns: readonly DictionaryCodes[],
+  rows: number,
+): DictionaryCodes | null {
+  const [first, ...others] = columns;
+  if (first === undefined) return { codes: new Int32Array(rows), size: 1 };
+  let all: DictionaryCodes | null = first;
+  for (const other of others) all &&= pairCodes(all, other);
+  return all;
+}
+
+function pairCodes(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | null {
+  const codes = new Int32Array(a.codes.length);
+  const known = new PairTable();
+  for (let i = 0; i < codes.length; i++) {
+    const one = a.codes[i]!;
+    const other = b.codes[i]!;
+    codes[i] = one < 0 || other < 0 ? -1 : known.code(one, other);
+    if (isTooLarge(known.size, i)) return null;
+  }
+  return { codes, size: known.size };
+}
+
+/** A hash table of pairs of numbers, which are numbered from 0 on. */
+export class PairTable {
+  size = 0;
+  /** Three numbers for each pair: the pair, and its own number plus one, which is 0 in free slots. */
+  #slots = new Int32Array(3 * 256);
+  #mask = 255;
+
+  code(a: number, b: number): number {
+    const slots = this.#slots;
+    for (let slot = pairHash(a, b) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const at = 3 * slot;
+      const known = slots[at + 2]!;
+      if (known === 0) break;
+      if (slots[at] === a && slots[at + 1] === b) return known - 1;
+    }
+    if (2 * (this.size + 1) > this.#mask) this.#grow();
+    this.#insert(a, b, ++this.size);
+    return this.size - 1;
+  }
+
+  #insert(a: number, b: number, code: number): void {
+    let slot = pairHash(a, b) & this.#mask;
+    while (this.#slots[3 * slot + 2] !== 0) slot = (slot + 1) & this.#mask;
+    this.#slots.set([a, b, code], 3 * slot);
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#mask = 4 * this.#mask + 3;
+    this.#slots = new Int32Array(3 * (this.#mask + 1));
+    for (let at = 0; at < before.length; at += 3)
+      if (before[at + 2] !== 0) this.#insert(before[at]!, before[at + 1]!, before[at + 2]!);
+  }
+}
+
+function pairHash(a: number, b: number): number {
+  const hash = Math.imul(Math.imul(a, 0x9e3779b1) ^ b, 0x85ebca6b);
+  return hash ^ (hash >>> 15);
 }
 
 /** Whether a row has a value, for many rows of a column: the properties of `Data` are computed anew each time. */

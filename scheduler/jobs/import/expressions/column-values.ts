@@ -9,7 +9,8 @@ import {
   PyList,
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
-import { columnCodes, tableCodes, validity } from './column-codes.js';
+import type { NumberColumn } from '../../../../engine/expression/compile/number-columns.js';
+import { columnCodes, tableCodes, validity, type DictionaryCodes } from './column-codes.js';
 import type { ValueTable } from '../../../expressions/value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
@@ -23,7 +24,19 @@ export interface FieldReader {
   /** The type of the values. */
   readonly type: string;
   /** As `columnCodes`, or as `tableCodes` with a table; -1 also where an object lacks the value. */
-  codes(table?: ValueTable): Int32Array | null;
+  codes(table?: ValueTable): DictionaryCodes | null;
+  /** The values of a column of numbers; null for other columns. */
+  numbers(): NumberColumn | null;
+  /** The texts of a column; null for other columns, and if an object lacks its text. */
+  texts(): TextColumn | null;
+}
+
+/** A column of texts: the first one begins at `offsets[0]` of `bytes`, and text i ends at `offsets[i + 1]`. */
+export interface TextColumn {
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
+  /** Null if no value is null. */
+  readonly isValid: ((i: number) => boolean) | null;
 }
 
 /**
@@ -42,6 +55,8 @@ export function memberReader(
       read: valueReader(column, data, whole),
       type: `${column.type} ${column.isList}`,
       codes: (table) => (table ? tableCodes(column, data, table) : columnCodes(column, data)),
+      numbers: () => numberColumn(column, data),
+      texts: () => textColumn(column, data),
     };
   if (column.isList || column.type === 'json') return null;
   const hasObject = validity(data);
@@ -54,6 +69,8 @@ export function memberReader(
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
       type: 'null',
       codes: () => null,
+      numbers: () => null,
+      texts: () => null,
     };
   }
   const reader = memberReader(children[at]!, data.children[at]!, full, rest);
@@ -61,7 +78,50 @@ export function memberReader(
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
     type: reader.type,
-    codes: (table) => reader.codes(table)?.map((code, i) => (hasObject(i) ? code : -1)) ?? null,
+    codes: (table) => {
+      const found = reader.codes(table);
+      return found && { ...found, codes: found.codes.map((code, i) => (hasObject(i) ? code : -1)) };
+    },
+    numbers: () => {
+      const found = reader.numbers();
+      const values = found?.values.map((value, i) => (hasObject(i) ? value : Number.NaN));
+      return found && { ...found, values: values! };
+    },
+    texts: () => null,
+  };
+}
+
+/** The numbers of a column; NaN for None, for ints beyond 2^53 and for NaN itself. */
+function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null {
+  const isFloat = type === 'double';
+  if (isList || !(isFloat || type === 'long' || type === 'integer')) return null;
+  const { length } = data;
+  const values =
+    type === 'long'
+      ? longNumbers(data.values as BigInt64Array, length)
+      : Float64Array.from((data.values as Float64Array | Int32Array).subarray(0, length));
+  const isValid = validity(data);
+  if (isValid !== null) for (let i = 0; i < length; i++) if (!isValid(i)) values[i] = Number.NaN;
+  return { kind: isFloat ? 'float' : 'int', values };
+}
+
+function longNumbers(longs: BigInt64Array, length: number): Float64Array {
+  const halves = halvesOf(longs);
+  const values = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    const value = halves[2 * i + 1]! * 0x1_0000_0000 + (halves[2 * i]! >>> 0);
+    values[i] = Number.isSafeInteger(value) ? value : Number.NaN;
+  }
+  return values;
+}
+
+function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
+  const isText = !isList && (type === 'string' || type === 'text');
+  if (!isText || data.values === undefined || data.valueOffsets === undefined) return null;
+  return {
+    bytes: data.values as Uint8Array,
+    offsets: data.valueOffsets as Int32Array,
+    isValid: validity(data),
   };
 }
 
@@ -134,7 +194,7 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
 
 /** Reads longs. Those that a number holds are made of their halves, without the bigint that the column has. */
 function longReader(values: BigInt64Array): ValueAt {
-  const halves = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  const halves = halvesOf(values);
   return (i) => {
     const high = halves[2 * i + 1]!;
     if (high < -0x1fffff || high > 0x1fffff) return toInt(values[i]!);
@@ -142,13 +202,22 @@ function longReader(values: BigInt64Array): ValueAt {
   };
 }
 
+/** The lower and upper half of each long. */
+function halvesOf(values: BigInt64Array): Int32Array {
+  return new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+}
+
+/** Reads texts: the first ones each for itself, and when there are many from one text of all values, which is cut much faster. */
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   const offsets = valueOffsets as Int32Array;
   const used = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
   const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, used);
-  if (!isAscii(bytes)) return (i) => bytes.toString('utf8', offsets[i]!, offsets[i + 1]!);
-  // One text of all values is cut much faster than each value is decoded.
-  const all = bytes.toString('latin1');
-  return (i) => all.slice(offsets[i], offsets[i + 1]);
+  let left = length >> 4;
+  let all: string | undefined;
+  return (i) => {
+    if (all !== undefined) return all.slice(offsets[i], offsets[i + 1]);
+    if (left-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
+    return bytes.toString('utf8', offsets[i], offsets[i + 1]);
+  };
 }

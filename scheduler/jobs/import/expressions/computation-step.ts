@@ -3,8 +3,8 @@ import type { PyValue } from '../../../../engine/expression/values/values.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
-import { ResultMemo } from './result-memo.js';
 import type { JobResults } from './job-results.js';
+import { resultMemo, type ResultMemo } from './result-memo.js';
 import { RowResults } from './row-results.js';
 
 /** A field to compute, with the places of what it reads in the values of a record. */
@@ -14,23 +14,32 @@ export interface ComputationStep {
   readonly slot: number;
   /** What the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
-  readonly memo: ResultMemo | null;
+  /** The memo of an expression that depends on columns of few values alone, made at the first call. */
+  readonly memo: () => ResultMemo | null;
+  /** The results for all records can be computed before those of other steps: none of these reads them or changes what it reads. */
+  readonly isIndependent: boolean;
   /** Its results are kept for the job, under this name: it calls functions of datasets. Null for other expressions. */
   readonly memoName: string | null;
   /** Another expression may read the result and change it, if it is a list or an object. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
-  /** The results of the job by the values of whole columns; null if the step reads anything else. */
+  /** The results of the job by the values of whole columns; null if the step reads anything else, or an expression may change these values. */
   readonly results: RowResults | null;
   /** Null for a field that is not stored. */
   readonly column: ValueColumn | null;
 }
 
+/** What the steps of a chunk read and keep. */
+export interface StepSources {
+  readonly slots: RecordSlots;
+  readonly rows: number;
+  readonly kept: JobResults;
+}
+
 /** The fields to compute in the order in which they run. Their columns are made in the order of the request. */
 export function computationSteps(
   expressions: SourceExpressions,
-  slots: RecordSlots,
-  kept: JobResults,
+  { slots, rows, kept }: StepSources,
   columnOf: (name: string) => ValueColumn | null,
 ): readonly ComputationStep[] {
   const compiled = compiledExpressions(expressions);
@@ -52,37 +61,48 @@ export function computationSteps(
     const memoName = keepsResults(one, members)
       ? JSON.stringify([one.field.name, ...source])
       : null;
+    const inputs = mayChange ? null : decidingSlots(slots, one, members, computed);
+    const isShared = reads.some(
+      (other, k) =>
+        k !== i &&
+        (other === 'all' ||
+          other.some((path) => path[0] === name) ||
+          compiled[k]!.field.name === name),
+    );
+    let memo: ResultMemo | null | undefined;
     return {
       compiled: one,
       name,
       slot: slots.field(name),
       reads: members,
-      memo: resultMemo(slots, one, members, computed),
+      memo: () => (memo === undefined ? (memo = inputs && resultMemo(slots, inputs, rows)) : memo),
+      isIndependent: inputs !== null && !readsAll && !isShared && !isTransient,
       memoName,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],
-      results: memoName === null ? null : rowResults(memoName, slots, members!, computed, kept),
+      results:
+        memoName === null || mayChange
+          ? null
+          : rowResults(memoName, slots, members!, computed, kept),
       column: isTransient ? null : columnOf(name),
     };
   });
 }
 
-/** The memo of an expression that depends on few columns of few values alone, and changes none of them. */
-function resultMemo(
+/** The slots whose values in the input decide the result of an expression; null if something else does, too. */
+function decidingSlots(
   slots: RecordSlots,
-  { field, expression }: CompiledField,
+  { field, expression, constant }: CompiledField,
   reads: readonly SlotMember[] | null,
   computed: ReadonlySet<number>,
-): ResultMemo | null {
-  if (expression === undefined || reads === null || !expression.isRepeatable) return null;
+): readonly number[] | null {
+  if (expression === undefined) return constant === undefined ? null : [];
+  if (reads === null || !expression.isRepeatable) return null;
   const ownSlot = slots.field(field.name);
   const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
   if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
   const own = expression.usesName('value') ? [ownSlot] : [];
-  const inputs = new Set([...reads.map(({ slot }) => slot), ...own]);
-  if (inputs.size === 0 || inputs.size > 3) return null;
-  const codes = Array.from(inputs, (slot) => slots.codes(slot));
-  return codes.includes(null) ? null : new ResultMemo(codes as Int32Array[]);
+  return Array.from(new Set([...reads.map(({ slot }) => slot), ...own]));
 }
 
 /** Whether an expression calls functions of datasets, reads up to three fields alone, and changes nothing. */
@@ -101,10 +121,11 @@ function rowResults(
   kept: JobResults,
 ): RowResults | null {
   if (reads.some(({ slot, rest }) => rest.length > 0 || computed.has(slot))) return null;
-  const types = reads.map(({ slot }) => slots.typeOf(slot));
-  if (types.includes(undefined)) return null;
-  const keyed = kept.keyed(JSON.stringify([memoName, ...types]), reads.length);
-  const codes = reads.map(({ slot }, i) => slots.codes(slot, keyed.tables[i]!));
+  const columns = reads.map(({ slot }) => slots.column(slot));
+  if (columns.includes(undefined)) return null;
+  const types = columns.map((column) => column!.type);
+  const keyed = kept.keyed(JSON.stringify([memoName, ...types]), columns.length);
+  const codes = columns.map((column, i) => column!.codes(keyed.tables[i]!)?.codes ?? null);
   return codes.includes(null) ? null : new RowResults(keyed.joint(codes as Int32Array[]), keyed);
 }
 

@@ -10,14 +10,13 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { ValueAppender } from './append-value.js';
+import { computeColumn } from './column-results.js';
 import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
+import { errorsField, ExpressionErrors } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
-
-/** The field with the errors of a record's expressions: an object with their messages by field. */
-export const errorsField = '_errors';
 
 /** A chunk whose fields are to be computed. */
 export interface ComputationInput {
@@ -54,9 +53,6 @@ export interface ComputedBatch {
  */
 export const chunkTimeoutMs = 300_000;
 
-/** The longest message of an error that is stored, characters. */
-const maxMessage = 500;
-
 /** Evaluates the expressions of an import for each record of a chunk. Only the columns that they read become values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
   return new Computation(input).run();
@@ -69,7 +65,7 @@ class Computation {
   readonly #appender: ValueAppender;
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
-  readonly #errors = new Map<number, Map<string, string>>();
+  readonly #errors = new ExpressionErrors();
   /** The message about a value that did not fit its column. */
   #misfit: string | null = null;
 
@@ -95,12 +91,15 @@ class Computation {
       onNew: (column) => this.#columns.push(column),
     });
     const { expressions, kept = new JobResults() } = this.#input;
-    const steps = computationSteps(expressions, this.#slots, kept, (name) => fields.field(name));
+    const shape = { slots: this.#slots, rows: batch.rows, kept };
+    const steps = computationSteps(expressions, shape, (name) => fields.field(name));
     this.#evaluate(steps, kept);
-    this.#addErrors(() => fields.field(errorsField));
+    const names = steps.map(({ name }) => name);
+    this.#reportErrors(names);
+    this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     return {
-      batch: withColumns(batch, this.#columns, new Set(steps.map(({ name }) => name))),
+      batch: withColumns(batch, this.#columns, new Set(names)),
       findings: this.#collector.result(),
       release: () => {
         for (const column of this.#columns) column.release();
@@ -108,9 +107,9 @@ class Computation {
     };
   }
 
+  /** Evaluates steps whose results nobody reads one after the other, which is faster, and then the others record by record. */
   #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
-    const { batch, expressions, host, lineOf, timeoutMs = chunkTimeoutMs } = this.#input;
-    const { rows } = batch;
+    const { batch, expressions, host, timeoutMs = chunkTimeoutMs } = this.#input;
     const variables = [
       null,
       expressions.sourceFilename,
@@ -118,10 +117,36 @@ class Computation {
       expressions.targetDataset,
       ...expressionData(expressions).map.values(),
     ];
-    const slots = this.#slots;
-    const evaluation = new StepEvaluation({ steps, rows, slots, variables, host, kept, timeoutMs });
+    const { rows } = batch;
+    const end = performance.now() + timeoutMs;
+    const given = { rows, slots: this.#slots, variables, host, kept, end };
+    for (const step of steps) {
+      if (!step.isIndependent) continue;
+      const evaluation = new StepEvaluation({ ...given, steps: [step] });
+      if (!this.#computeColumn(evaluation, step)) this.#evaluateRecords(evaluation, [step]);
+    }
+    const others = steps.filter(({ isIndependent }) => !isIndependent);
+    if (others.length > 0)
+      this.#evaluateRecords(new StepEvaluation({ ...given, steps: others }), others);
+  }
+
+  /** Computes the results of a step for all records at once, if that is possible. */
+  #computeColumn(evaluation: StepEvaluation, step: ComputationStep): boolean {
+    if (step.name === errorsField || evaluation.isLate()) return false;
+    const resultAt = (row: number): PyValue | ExpressionError => {
+      evaluation.go(row);
+      return evaluation.compute(step, row);
+    };
+    const { rows } = this.#input.batch;
+    const errors = computeColumn(step, { slots: this.#slots, rows, resultAt });
+    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.message);
+    return errors !== null;
+  }
+
+  #evaluateRecords(evaluation: StepEvaluation, steps: readonly ComputationStep[]): void {
+    const { batch, lineOf } = this.#input;
     let next = 0;
-    for (let row = 0; row < rows; row++) {
+    for (let row = 0; row < batch.rows; row++) {
       if (evaluation.callsAhead && row === next) next = evaluation.evaluateAhead(row);
       evaluation.go(row);
       this.#context.line = lineOf(row);
@@ -134,43 +159,37 @@ class Computation {
   #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
     const known = evaluation.known(step, row);
-    const result = known === undefined ? this.#computed(evaluation, step, row) : known.result;
+    let result = known === undefined ? evaluation.compute(step, row) : known.result;
+    if (result instanceof ExpressionError) {
+      this.#errors.note(row, name, result.message);
+      result = null;
+    }
     if (column === null) return result;
     column.padTo(row);
     this.#misfit = null;
     this.#appender.append(column, result);
     if (this.#misfit === null) return result;
-    this.#note(row, name, this.#misfit);
+    this.#errors.note(row, name, this.#misfit);
     return null;
   }
 
-  #computed(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
-    try {
-      return evaluation.compute(step, row);
-    } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error;
-      this.#note(row, step.name, error.message);
-      return null;
-    }
-  }
-
-  #note(row: number, name: string, message: string): void {
-    const text = shortened(message);
-    this.#collector.warn(this.#context.line, codes.expressionError, name, text);
-    if (!this.#input.expressions.includeErrors) return;
-    const errors = this.#errors.get(row) ?? new Map<string, string>();
-    this.#errors.set(row, errors.set(name, text));
+  /** Reports the errors in the order of the records and of the steps. */
+  #reportErrors(names: readonly string[]): void {
+    for (const row of this.#errors.rows())
+      for (const [name, message] of this.#errors.of(row, names))
+        this.#collector.warn(this.#input.lineOf(row), codes.expressionError, name, message);
   }
 
   /** Stores the errors of each record that has some; other records keep what the input has in this field. */
-  #addErrors(columnOf: () => ValueColumn | null): void {
-    const column = this.#errors.size === 0 ? null : columnOf();
+  #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): void {
+    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return;
+    const column = columnOf();
     if (column === null) return;
     const own = this.#slots.field(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
-      const errors = this.#errors.get(row);
+      const errors = this.#errors.of(row, names);
       this.#slots.go(row);
-      const value = errors ? dictOf(errors) : this.#slots.value(own);
+      const value = errors.length > 0 ? dictOf(errors) : this.#slots.value(own);
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -185,11 +204,6 @@ export const lenientRules = {
   strict: false,
   allowNewFields: true,
 };
-
-/** A message as it is stored. */
-export function shortened(message: string): string {
-  return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
-}
 
 function has(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);

@@ -141,8 +141,14 @@ export function expressionData({ data }: FieldExpressions): PyDict {
   return value instanceof PyDict ? value : new PyDict();
 }
 
+/** The expressions that were compiled last in this thread: those of the next chunk are mostly the same. */
+let last: { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
+
 /** The expressions in the order in which they run. */
 export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
   const names = Array.from(expressionData(expressions).map.keys(), String);
-  return compileFields(expressions.fields.map(annotationField), names);
+  const key = stringifyJson([expressions.fields, names]);
+  if (last?.key !== key)
+    last = { key, compiled: compileFields(expressions.fields.map(annotationField), names) };
+  return last.compiled;
 }

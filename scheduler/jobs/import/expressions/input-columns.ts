@@ -64,3 +64,8 @@ export function readColumns(
   const names = new Set(kept.map(({ name }) => name));
   return [...kept, ...input.filter(({ name }) => !names.has(name))];
 }
+
+/** The columns of the input whose types hint at those of the fields that expressions make of them. */
+export function typeHints(columns: Columns): Columns {
+  return columns.filter(({ type, isList }) => !isList && type !== 'object');
+}

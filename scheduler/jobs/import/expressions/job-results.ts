@@ -1,5 +1,6 @@
 import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js';
 import { ValueTable } from '../../../expressions/value-table.js';
+import { PairTable } from './column-codes.js';
 
 /**
  * What the results of an expression may take that a thread keeps, estimated in bytes: half of it each, the latest and those before. A chunk
@@ -31,7 +32,7 @@ export class KeyedResults {
   /** The values of each column. */
   readonly tables: readonly ValueTable[];
   /** The codes of the values of a column together with those of the columns before. */
-  readonly #pairs: readonly Map<number, number>[];
+  readonly #pairs: readonly PairTable[];
   #latest: (KnownResult | undefined)[] = [];
   #earlier: (KnownResult | undefined)[] = [];
   #bytes = 0;
@@ -39,7 +40,7 @@ export class KeyedResults {
 
   constructor(columns: number) {
     this.tables = Array.from({ length: columns }, () => new ValueTable());
-    this.#pairs = this.tables.slice(1).map(() => new Map());
+    this.#pairs = this.tables.slice(1).map(() => new PairTable());
   }
 
   /** What is kept, estimated in bytes. */
@@ -55,11 +56,7 @@ export class KeyedResults {
       const pairs = this.#pairs[i - 1]!;
       return joint.map((code, row) => {
         const other = column[row]!;
-        if (code < 0 || other < 0) return -1;
-        const pair = code * 2 ** 26 + other;
-        const found = pairs.get(pair) ?? pairs.size;
-        if (found === pairs.size) pairs.set(pair, found);
-        return found;
+        return code < 0 || other < 0 ? -1 : pairs.code(code, other);
       });
     });
   }

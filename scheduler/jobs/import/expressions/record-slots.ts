@@ -4,8 +4,8 @@ import { memberAt } from '../../../../engine/expression/expression.js';
 import { setItem } from '../../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
 import type { Batch } from '../../../../engine/ingest/batch.js';
+import { combinedCodes, type DictionaryCodes } from './column-codes.js';
 import { memberReader, type FieldReader } from './column-values.js';
-import type { ValueTable } from '../../../expressions/value-table.js';
 
 /** Where a value is that an expression reads: what a slot has, or a member of the object there. */
 export interface SlotMember {
@@ -28,6 +28,7 @@ export class RecordSlots {
   readonly #values: (PyValue | undefined)[] = [];
   /** The record that the value of each slot belongs to. */
   readonly #rows: number[] = [];
+  readonly #codes = new Map<number, DictionaryCodes | null>();
   /** The sources of fields without a slot. */
   readonly #others = new Map<string, SlotSource>();
   #row = -1;
@@ -91,17 +92,19 @@ export class RecordSlots {
     this.#rows[slot] = this.#row;
   }
 
-  /**
-   * Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, or as `tableCodes` with a table,
-   * but null for no column.
-   */
-  codes(slot: number, table?: ValueTable): Int32Array | null {
-    return this.#sources[slot]?.codes(table) ?? null;
+  /** Numbers that stand for the values of a slot, by record, before expressions replace them: as `columnCodes`, but null for no column. */
+  codes(slot: number): DictionaryCodes | null {
+    const known = this.#codes.get(slot);
+    if (known !== undefined) return known;
+    const source = this.#sources[slot];
+    const codes = source === null ? combinedCodes([], this.#batch.rows) : (source?.codes() ?? null);
+    this.#codes.set(slot, codes);
+    return codes;
   }
 
-  /** The type of the values of a slot before expressions replace them; undefined for no column. */
-  typeOf(slot: number): string | undefined {
-    return this.#sources[slot]?.type;
+  /** Where the values of a slot come from before expressions replace them; undefined if no column has them. */
+  column(slot: number): FieldReader | undefined {
+    return this.#sources[slot] ?? undefined;
   }
 
   /** The whole record, of the slots of whole fields. */

@@ -1,27 +1,20 @@
-import type { Data } from 'apache-arrow';
-import type { Column } from '../../../../engine/core/types.js';
 import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
 import { removePath } from '../../../../engine/expression/annotate/record-schema.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
-import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
 import { FindingCollector } from '../../../../engine/ingest/findings.js';
-import { recordFields } from '../../../../engine/ingest/make-column.js';
 import { RecordContext } from '../../../../engine/ingest/record-context.js';
-import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
-import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
-import { ValueAppender } from './append-value.js';
 import {
   chunkTimeoutMs,
-  errorsField,
   lenientRules,
-  shortened,
   type ComputationInput,
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
-import { computedNames } from './input-columns.js';
+import { computedNames, typeHints } from './input-columns.js';
+import { RecordColumns } from './record-columns.js';
+import { errorsField, shortened } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -38,14 +31,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     reject: (_line, _code, _field, message) => void (misfit ??= message),
     warn: (line, code, field, message) => collector.warn(line, code, field, message),
   });
-  const appender = new ValueAppender(context);
-  const made: ValueColumn[] = [];
-  const fields = recordFields({
-    declared: columns,
-    hints: batch.columns.filter(({ type, isList }) => !isList && type !== 'object'),
-    context,
-    onNew: (column) => made.push(column),
-  });
+  const made = new RecordColumns(columns, typeHints(batch.columns), context);
   const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
   const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
   slots.all();
@@ -64,7 +50,6 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const computed = computedNames(expressions);
   const dropped = (input.dropped ?? []).filter(([name]) => !computed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
-  let rows = 0;
 
   /** Stores a record; a value that does not fit its field becomes null and an error of the record. */
   const store = (record: PyDict): void => {
@@ -76,7 +61,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     for (const [name, value] of record.map) {
       if (value === null || name === errorsField) continue;
       misfit = null;
-      append(String(name), value);
+      made.append(String(name), value);
       if (misfit === null) continue;
       collector.warn(context.line, codes.expressionError, String(name), shortened(misfit));
       messages.set(name, misfit);
@@ -84,16 +69,10 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     if (messages.size > 0 && expressions.includeErrors) {
       const stored = new PyDict();
       for (const [name, message] of messages) stored.map.set(String(name), shortened(String(message)));
-      append(errorsField, stored);
+      made.append(errorsField, stored);
     }
-    rows++;
+    made.endRecord();
   }; // prettier-ignore
-  const append = (name: string, value: PyValue): void => {
-    const column = fields.field(name);
-    if (column === null) return;
-    column.padTo(rows);
-    appender.append(column, value);
-  };
 
   const recordAt = (row: number): PyDict => {
     slots.go(row);
@@ -120,24 +99,8 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     record.map.set(errorsField, late);
     store(record);
   }
-  for (const column of made) column.padTo(rows);
-  return {
-    batch: madeBatch(made, rows),
-    findings: collector.result(),
-    release: () => {
-      for (const column of made) column.release();
-    },
-  };
+  return { batch: made.finish(), findings: collector.result(), release: () => made.release() };
 }
 
 const lateMessage =
   'Expression limit exceeded: too much time for the records of one part of the source';
-
-function madeBatch(made: readonly ValueColumn[], rows: number): Batch {
-  const seen = made.map((column) => column.column());
-  const stored: { readonly column: Column; readonly data: Data }[] = seen.flatMap((column, i) =>
-    column.seen === undefined ? [{ column, data: made[i]!.finish(rows) }] : [],
-  );
-  const columns = storedColumns(stored.map(({ column }) => column));
-  return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen }; // prettier-ignore
-}

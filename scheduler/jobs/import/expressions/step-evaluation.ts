@@ -31,11 +31,14 @@ export interface EvaluationInput {
   readonly variables: (PyValue | undefined)[];
   readonly host: ExpressionHost;
   readonly kept: JobResults;
-  /** The longest time for all records, in milliseconds. */
-  readonly timeoutMs: number;
+  /** When the time of the chunk is over, as `performance.now()` has it. */
+  readonly end: number;
 }
 
-/** Evaluates the steps of a chunk record by record, and keeps results that other records need. */
+/** The time is looked at after so many evaluations, unless one of them takes long: looking at it costs as much as a simple one. */
+const clockInterval = 64;
+
+/** Evaluates steps of a chunk record by record, and keeps results that other records need. */
 export class StepEvaluation {
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
@@ -45,22 +48,21 @@ export class StepEvaluation {
   /** The steps that are evaluated ahead, and how often. */
   readonly #ahead: readonly ComputationStep[];
   readonly #passes: number;
-  /** When the time of the chunk is over. */
   readonly #end: number;
   #host: ExpressionHost;
   /** The current record, if an expression reads more of it than fields. */
   #record: PyDict | undefined;
   #isLate = false;
-  /** The time was looked at in the current record. */
-  #hasClock = false;
+  /** The evaluations since the time was looked at. */
+  #evaluations = clockInterval;
 
-  constructor({ steps, rows, slots, variables, host, kept, timeoutMs }: EvaluationInput) {
+  constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
     this.#slots = slots;
     this.#variables = variables;
     this.#kept = kept;
     this.#rows = rows;
     this.#host = host;
-    this.#end = performance.now() + timeoutMs;
+    this.#end = end;
     this.#readsAll = steps.some(({ reads }) => reads === null);
     this.#ahead = stepsAhead(steps);
     this.#passes = passesAhead(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
@@ -71,10 +73,16 @@ export class StepEvaluation {
     return this.#passes > 0;
   }
 
+  /** Looks whether the time of the chunk is over. */
+  isLate(): boolean {
+    this.#evaluations = 0;
+    return (this.#isLate ||= performance.now() > this.#end);
+  }
+
   /** Goes to a record. */
   go(row: number): void {
     this.#slots.go(row);
-    this.#hasClock = false;
+    if (this.#evaluations >= clockInterval) this.isLate();
     this.#record = this.#readsAll ? this.#slots.record() : undefined;
   }
 
@@ -84,14 +92,19 @@ export class StepEvaluation {
     if (this.#record !== undefined) setItem(this.#record, name, result);
   }
 
-  /** Computes the result of a step in the current record. Throws an `ExpressionError`. */
-  compute(step: ComputationStep, row: number): PyValue {
+  /** Computes the result of a step in the current record, or its error. */
+  compute(step: ComputationStep, row: number): PyValue | ExpressionError {
     try {
       const result = this.#cast(step, this.#value(step));
       this.keep(step, result, row);
       return result;
     } catch (error) {
-      throw asExpressionError(error);
+      const known = asExpressionError(error);
+      if (known instanceof ExpressionError) return known;
+      throw error;
+    } finally {
+      const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
+      this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;
     }
   }
 
@@ -166,6 +179,7 @@ export class StepEvaluation {
     row: number,
     ahead: CallsAhead,
   ): readonly [result: PyValue | undefined, call?: MissedCall | undefined] {
+    this.#evaluations = clockInterval;
     const before = ahead.missed;
     let value: PyValue;
     try {
@@ -202,7 +216,7 @@ export class StepEvaluation {
       if (results?.isCoded(row)) return results.find(row);
       return this.#kept.memo.find(memoName, this.#read(step, step.reads!));
     }
-    const result = memo?.find(row);
+    const result = memo()?.find(row);
     return result === undefined ? undefined : { result };
   }
 
@@ -210,7 +224,7 @@ export class StepEvaluation {
   keep(step: ComputationStep, result: PyValue, row: number): void {
     const { memo, memoName, results, mayChange, compiled } = step;
     if (mayChange && typeof result === 'object' && result !== null) return;
-    memo?.keep(result);
+    memo()?.keep(row, result);
     if (memoName === null) return;
     const known = knownResult(result, compiled.expression!.runtime.budget.memory);
     if (results?.isCoded(row)) results.keep(row, known);
@@ -233,7 +247,7 @@ export class StepEvaluation {
   #value(step: ComputationStep): PyValue {
     const { compiled, slot, reads } = step;
     const { expression, constant } = compiled;
-    if (this.#isOver())
+    if (this.#isLate)
       throw limitExceeded('too much time for the records of one part of the source');
     if (expression === undefined) {
       castRuntime.budget.start(0);
@@ -248,13 +262,6 @@ export class StepEvaluation {
       this.#variables,
       this.#host,
     );
-  }
-
-  /** Whether the time of the chunk was over when the first expression of the record was evaluated. */
-  #isOver(): boolean {
-    if (!this.#hasClock) this.#isLate ||= performance.now() > this.#end;
-    this.#hasClock = true;
-    return this.#isLate;
   }
 }
 

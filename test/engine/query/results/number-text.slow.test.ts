@@ -57,7 +57,7 @@ test(`doubles are written as ECMAScript writes them (STRANDLAKE_SEED=${seed})`, 
     const value = edges[i] ?? randomDouble(random);
     if (!Number.isFinite(value)) continue;
     out.end = 0;
-    writeDouble(out, value);
+    writeDouble(out, Float64Array.of(7, value), 1);
     if (Buffer.from(out.written()).toString() !== String(value)) wrong.push(value);
   }
   expect(wrong).toEqual([]);

@@ -89,6 +89,41 @@ test('longs are exact, whatever their size', () => {
   expect(texts).toEqual(longs.map((long) => `${long} ${long * 10n}`));
 }); // prettier-ignore
 
+test.each([
+  ['dates', "record.d + '-02'", ['date', false], [1_704_153_600_000, 1_706_832_000_000]],
+  ['texts', "record.d + '-xx'", ['string', false], ['2024-01-xx', '2024-02-xx']],
+  ['lists of dates', "[record.d + '-02']", ['date', true], [[1_704_153_600_000], [1_706_832_000_000]]],
+  ['empty lists', '[record.d][1:]', undefined, [null, null]],
+  ['None', 'record.d and None', undefined, [null, null]],
+  ['bools', "record.d.endswith('1')", ['boolean', false], [true, false]],
+  ['ints and floats', "1 if record.d.endswith('1') else 0.5", ['double', false], [1, 0.5]],
+  ['texts longer than a string may be', "record.d * 5000", ['text', false], ['2024-01'.repeat(5000), '2024-02'.repeat(5000)]],
+])('a field without a type is inferred from its values: %s', (_, expression, type, values) => {
+  const rows = ['2024-01', '2024-02', '2024-01', '2024-01'];
+  const reader = readerNamed('json');
+  const out = new BatchBuilder();
+  const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+  const lines = rows.map((d) => `${JSON.stringify({ d })}\n`).join('');
+  const given = { columns: [], isFinal: true, hints: [] };
+  reader.read(Buffer.from(lines), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given);
+  const batch = out.finish();
+  const { batch: made, release } = computeFields({
+    batch,
+    expressions: { fields: [{ name: 'x', expression }], data: '{}', includeErrors: true, declared: ['d', 'x'], targetDataset: '7', sourceFilename: null, ...origin },
+    columns: [],
+    inputs: batch.columns,
+    host: {},
+    isLenient: false,
+    lineOf: (row) => row + 1,
+  });
+  const column = made.columns.find(({ name }) => name === 'x');
+  expect(column && [column.type, column.isList]).toEqual(type);
+  const found = made.data.toArray().map((row) => { const x: unknown = row['x'] ?? null; return x !== null && typeof x === 'object' ? Array.from(x as Iterable<unknown>) : x; });
+  expect(found).toEqual(rows.map((d) => values[d === '2024-01' ? 0 : 1]));
+  release();
+  out.release();
+}); // prettier-ignore
+
 describe('the fields of a chunk are those of its records one by one', () => {
   const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
   const { runtime } = compileExpression('1');
@@ -107,6 +142,13 @@ describe('the fields of a chunk are those of its records one by one', () => {
     });
     return Array.from({ length: rows }, (_, i) => ({
       i,
+      k: pick([i, -i, 0, null]),
+      // Always with a fraction, so that JSON shows that it is a float.
+      f: pick([i + 0.25, -0.5, 0.125, null]),
+      // Such that sums and products go beyond 2^53.
+      b: pick([2 ** 53 - 1, 1 - 2 ** 53, 3, i]),
+      e: pick([4, 7, 9]),
+      d: pick(['2024-05-06', '2025-01-02']),
       s: text(),
       l: next() < 0.1 ? null : list(),
       ...(next() < 0.9 && { m: next() < 0.1 ? null : member() }),
@@ -130,8 +172,39 @@ describe('the fields of a chunk are those of its records one by one', () => {
     { name: 'n', expression: 'record.i % 7', data_type: 'integer' },
   ];
 
-  test.each(['ASCII and others', 'ASCII alone'])('with texts of %s', (what) => {
-    const rows = records(5000).map((record) => JSON.stringify(record));
+  /** Fields that nothing changes, so that all records are computed at once where that is possible. */
+  const columnFields = [
+    ...fields.filter(({ name }) => ['one', 'members', 'chain', 'got', 'listed', 'two', 'three', 'n'].includes(name)),
+    string('s', "value and value + '!'"),
+    { name: 'bin', expression: 'record.k // 16384 + 4681', data_type: 'long' },
+    { name: 'sum', expression: 'record.b + record.i * 3 - -record.e' },
+    { name: 'scaled', expression: 'record.b * 4 // 7', data_type: 'auto' },
+    { name: 'quotient', expression: '(record.i - 9) / (record.e - 7)', data_type: 'double' },
+    { name: 'rest', expression: 'record.f % -0.75 + record.i // 1.5', data_type: 'double' },
+    { name: 'chosen', expression: 'record.k if record.e > 4 and not record.i % 3 else -record.i', data_type: 'integer' },
+    { name: 'range', expression: '-3 < record.i - 2500 <= record.e * 10 or record.f == 0.125', data_type: 'boolean' },
+    { name: 'least', expression: 'record.f if record.i < record.e else 0.0' },
+    { name: 'shorter', expression: 'record.b', data_type: 'integer' },
+    { name: 'doubled', expression: 'record.e * 2', data_type: 'double' },
+    { name: 'huge', expression: 'record.f * 1e308 if record.e == 9 else record.f', data_type: 'double' },
+    { name: 'length', expression: 'len(record.s)' },
+    { name: 'half', expression: "len(record.s or '') / 2", data_type: 'double' },
+    { name: 'starts', expression: "record.s.startswith('a')" },
+    { name: 'copied', expression: 'record.m.t', data_type: 'string' },
+    { name: 'parts', expression: "record.s.split('_')", is_list: true },
+    { name: 'whole', expression: 'record.l' },
+    { name: 'none', expression: 'record.absent', data_type: 'string' },
+    { name: 'constant', expression: "'GRCh38'" },
+    { name: 'empty', expression: "[] if record.e == 4 else ['x']", is_list: true },
+    { name: 'failing', expression: 'record.i / 0 if record.e == 4 else record.i / 4', data_type: 'double' },
+  ]; // prettier-ignore
+
+  test.each([
+    ['fields that change', fields, 'ASCII and others'],
+    ['fields that change', fields, 'ASCII alone'],
+    ['fields computed at once', columnFields, 'ASCII and others'],
+  ])('for %s, number %#', (_, fields, what) => {
+    const rows = records(2200).map((record) => JSON.stringify(record));
     const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
     const reader = readerNamed('json');
     const out = new BatchBuilder();
@@ -139,7 +212,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
     const params = reader.params({});
     reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, params, out, new FindingCollector(rules, true), given); // prettier-ignore
     const batch = out.finish();
-    const declared = ['i', 's', 'l', 'm', ...fields.map(({ name }) => name)];
+    const declared = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
     const { batch: made, release } = computeFields({
       batch,
       expressions: { fields, data: '{}', includeErrors: true, declared, targetDataset: '7', sourceFilename: null,
@@ -156,17 +229,33 @@ describe('the fields of a chunk are those of its records one by one', () => {
       schemaFields: declared,
       targetDataset: '7',
     });
-    const plain = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
-    const ours = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plain)) as Record<string, unknown>); // prettier-ignore
+    const ours = made.data.toArray().map((row) => row.toJSON() as Record<string, unknown>);
+    const types = new Map(made.columns.map(({ name, type }) => [name, type]));
+    const textOf = (name: string, value: unknown): string => {
+      if (typeof value === 'bigint') return String(value);
+      const isWhole = types.get(name) === 'double' && Number.isInteger(value);
+      if (isWhole) return Object.is(value, -0) ? '-0.0' : (value as number).toFixed(1);
+      return JSON.stringify(value ?? null);
+    };
+    const different: string[] = [];
     for (const [i, line] of lines.entries()) {
       const [record] = annotation.annotate(valueOfJson(completed(line)) as PyDict).records;
       runtime.budget.start(0);
       for (const { name } of fields) {
-        const wanted = reprOf(runtime, record!.map.get(name) ?? null);
-        const found = reprOf(runtime, valueOfJson(JSON.stringify(ours[i]![name] ?? null)));
-        expect(`seed ${seed}, record ${line}, ${name}: ${found}`).toBe(`seed ${seed}, record ${line}, ${name}: ${wanted}`); // prettier-ignore
+        // Infinity is stored as null.
+        const wanted = reprOf(runtime, record!.map.get(name) ?? null).replace(/^-?inf$/, 'None');
+        const found = reprOf(runtime, valueOfJson(textOf(name, ours[i]![name])));
+        if (found !== wanted) different.push(`${line}, ${name}: ${found}, not ${wanted}`);
       }
+      const messages = record!.map.get('_errors') as PyDict | undefined;
+      const stored = JSON.parse(JSON.stringify(ours[i]!['_errors'] ?? {})) as object;
+      // The members of an object are those of all records.
+      const found = Object.entries(stored).filter(([, message]) => message !== null);
+      const same = found.filter(([name, message]) => messages?.map.get(name) === message);
+      if (same.length !== found.length || found.length !== (messages?.map.size ?? 0))
+        different.push(`${line}: errors ${JSON.stringify(found)}`);
     }
+    expect([seed, different]).toEqual([seed, []]);
     release();
     out.release();
   });

@@ -84,6 +84,15 @@ const fields = [
   { name: 'part', expression: call("record.key[1:] + 'z'"), is_transient: true, is_list: false },
   { name: 'after', expression: call('record.part'), depends_on: ['part'], is_list: false },
   { name: 'size', expression: `len(${call('record.key')})`, data_type: 'long' },
+  { name: 'upper', expression: 'record.key.upper()', data_type: 'string' },
+  { name: 'doubled', expression: 'record.number * 2' },
+];
+
+/** Fields of which one changes a value that the next one reads. */
+const changingFields = [
+  { name: 'changed', expression: "record.list.append('k1')", is_transient: true },
+  { name: 'listed', expression: call('record.list'), is_list: false },
+  ...fields,
 ];
 
 function chunkOf(lines: readonly string[]) {
@@ -97,11 +106,14 @@ function chunkOf(lines: readonly string[]) {
 describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
   const next = random(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
-  const declared = ['key', 'number', ...fields.map(({ name }) => name)];
   const { runtime } = compileExpression('1');
 
-  test('in chunks that share a job, whatever the order of the keys', () => {
+  test.each([
+    ['whatever the order of the keys', fields],
+    ['also where an expression changes a list', changingFields],
+  ])('in chunks that share a job, %s', (_, fields) => {
     const { asked, host, kept } = newJob();
+    const declared = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
       fields: fields.map(annotationField),
       includeErrors: true,
@@ -114,6 +126,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
         JSON.stringify({
           ...(next() < 0.9 && { key: next() < 0.05 ? null : `k${below(150)}` }),
           number: chunk === 3 ? `s${below(5)}` : next() < 0.1 ? null : below(5),
+          list: [`k${below(20)}`],
         }),
       );
       const out = chunkOf(lines);

@@ -1,7 +1,6 @@
-import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import type { JsonObject } from '../../../engine/core/types.js';
-import { isPair } from '../../../engine/query/request/filter.js';
-import { isObject } from '../../http/form.js';
+import type { DatasetField } from '../../core/dataset-field.js';
+import type { JsonObject } from '../../core/types.js';
+import { isPair } from './filter.js';
 
 /** A query in two parts: the first finds records by stored fields, the second is asked of these once fields have been computed. */
 export interface SeparatedQuery {
@@ -88,6 +87,12 @@ export function positionIn(text: string, positions: readonly string[]): string {
   return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
 }
 
+/** The query without what `separated` gives to its parts: which page, and which fields of its records. */
+export function withoutConditions(query: JsonObject): JsonObject {
+  const { filters: _, query: __, entities: ___, genome_build: ____, ordering: _____, facets: ______, explain: _______, ...page } = query; // prettier-ignore
+  return page;
+}
+
 function given(parts: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(parts).filter(([, value]) => value !== undefined && value !== null),
@@ -101,6 +106,10 @@ function mentions(value: unknown, names: ReadonlySet<string>): boolean {
   if (Array.isArray(value)) return value.some((one) => mentions(one, names));
   if (!isObject(value)) return false;
   return Object.entries(value).some(([key, one]) => mentions(key, names) || mentions(one, names));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isName(text: string, names: ReadonlySet<string>): boolean {

@@ -1,0 +1,213 @@
+import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from '../operators/division.js';
+import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/tree.js';
+import { Float } from '../values/values.js';
+import { memberPathOf, type MemberPath } from './record-fields.js';
+
+/** What the values of a column of numbers are. */
+export type NumberKind = 'int' | 'float' | 'bool';
+
+/**
+ * The numbers of many records; a bool is 0 or 1. NaN stands for a value that only the evaluation of its record has: None, an int beyond
+ * 2^53, the result of an operation that fails, and NaN itself.
+ */
+export interface NumberColumn {
+  readonly kind: NumberKind;
+  readonly values: Float64Array;
+}
+
+/** A column, or a number that is the same in all records. */
+interface Operand {
+  readonly kind: NumberKind;
+  readonly values: Float64Array | number;
+}
+
+/**
+ * Evaluates an expression for many records at once, operator by operator. Undefined unless it consists of numbers, arithmetic, comparisons,
+ * `and`, `or`, `not` and conditionals over members of the record that are columns of numbers. It uses far fewer steps and less memory than
+ * any limit allows, so none is counted.
+ */
+export function evaluateNumbers(
+  root: SyntaxNode,
+  columnOf: ColumnOf,
+  rows: number,
+): NumberColumn | undefined {
+  const found = operandOf(root, columnOf);
+  if (found === undefined) return undefined;
+  const { kind, values } = found;
+  return {
+    kind,
+    values: typeof values === 'number' ? new Float64Array(rows).fill(values) : values,
+  };
+}
+
+/** Gives a new copy of a column, which the evaluation may change. */
+type ColumnOf = (path: MemberPath) => NumberColumn | undefined;
+
+function operandOf(node: SyntaxNode, columnOf: ColumnOf): Operand | undefined {
+  switch (node.kind) {
+    case 'constant':
+      return constantOperand(node.value);
+    case 'unary': {
+      const operand = operandOf(node.operand, columnOf);
+      return operand && unary(node.operator, operand);
+    }
+    case 'binary': {
+      const left = operandOf(node.left, columnOf);
+      const right = left && operandOf(node.right, columnOf);
+      return left && right && binary(node.operator, left, right);
+    }
+    case 'and':
+    case 'or': {
+      const operands: Operands = operandsOf(node.operands, columnOf) ?? [undefined];
+      return operands.reduceRight(
+        (rest, first) => rest && first && junction(node.kind, first, rest),
+      );
+    }
+    case 'comparison':
+      return comparison(node, columnOf);
+    case 'conditional': {
+      const operands = operandsOf([node.test, node.value, node.otherwise], columnOf);
+      return operands && choice(operands[0]!, operands[1]!, operands[2]!);
+    }
+    default: {
+      const path = memberPathOf(node);
+      return path && columnOf(path);
+    }
+  }
+}
+
+type Operands = readonly (Operand | undefined)[];
+
+function operandsOf(nodes: readonly SyntaxNode[], columnOf: ColumnOf): Operands | undefined {
+  const operands: Operand[] = [];
+  for (const node of nodes) {
+    const operand = operandOf(node, columnOf);
+    if (operand === undefined) return undefined;
+    operands.push(operand);
+  }
+  return operands;
+}
+
+function constantOperand(value: unknown): Operand | undefined {
+  if (typeof value === 'number') return { kind: 'int', values: value };
+  if (typeof value === 'boolean') return { kind: 'bool', values: Number(value) };
+  return value instanceof Float ? { kind: 'float', values: value.value } : undefined;
+}
+
+/** An operation on two numbers. NaN, which is no int, leaves the record to its own evaluation. */
+type Operation = (a: number, b: number) => number;
+
+const intOperations: Partial<Record<BinaryOperator, Operation>> = {
+  '+': (a, b) => safe(a + b),
+  '-': (a, b) => safe(a - b),
+  '*': (a, b) => safe(a * b),
+  '//': (a, b) => (b === 0 ? Number.NaN : (intFloorDivide(a, b) as number)),
+  '%': (a, b) => (b === 0 ? Number.NaN : (intModulo(a, b) as number)),
+};
+
+const floatOperations: Partial<Record<BinaryOperator, Operation>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => (b === 0 ? Number.NaN : a / b),
+  '//': (a, b) => (b === 0 ? Number.NaN : floatFloorDivide(a, b)),
+  '%': (a, b) => (b === 0 ? Number.NaN : floatModulo(a, b)),
+};
+
+const comparisons: Partial<Record<ComparisonOperator, Operation>> = {
+  '==': (a, b) => truth(a, b, a === b),
+  '!=': (a, b) => truth(a, b, a !== b),
+  '<': (a, b) => truth(a, b, a < b),
+  '<=': (a, b) => truth(a, b, a <= b),
+  '>': (a, b) => truth(a, b, a > b),
+  '>=': (a, b) => truth(a, b, a >= b),
+};
+
+/** An int that a double holds exactly; there is no negative zero among ints. */
+function safe(value: number): number {
+  return Number.isSafeInteger(value) ? value + 0 : Number.NaN;
+}
+
+function truth(a: number, b: number, holds: boolean): number {
+  if (a !== a || b !== b) return Number.NaN;
+  return holds ? 1 : 0;
+}
+
+function binary(operator: BinaryOperator, a: Operand, b: Operand): Operand | undefined {
+  if (a.kind === 'bool' || b.kind === 'bool') return undefined;
+  const isInt = a.kind === 'int' && b.kind === 'int' && operator !== '/';
+  const operation = (isInt ? intOperations : floatOperations)[operator];
+  if (operation === undefined) return undefined;
+  // Nothing else uses the operands.
+  const into = [a.values, b.values].find((values) => typeof values !== 'number');
+  return { kind: isInt ? 'int' : 'float', values: combine(operation, a, b, into) };
+}
+
+function unary(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | undefined {
+  const zero: Operand = { kind: a.kind, values: 0 };
+  if (operator === 'not') return { kind: 'bool', values: combine(comparisons['==']!, a, zero) };
+  if (a.kind === 'bool' || operator === '~') return undefined;
+  if (operator === '+') return a;
+  return { kind: a.kind, values: combine(a.kind === 'int' ? negativeInt : negative, a, zero) };
+}
+
+const negative: Operation = (a) => -a;
+const negativeInt: Operation = (a) => 0 - a;
+
+function comparison(
+  { first, rest }: SyntaxNode & { readonly kind: 'comparison' },
+  columnOf: ColumnOf,
+): Operand | undefined {
+  let left = operandOf(first, columnOf);
+  let all: Operand | undefined;
+  for (const { operator, operand } of rest) {
+    const right = left && operandOf(operand, columnOf);
+    const operation = comparisons[operator];
+    if (!left || !right || !operation) return undefined;
+    const one: Operand = { kind: 'bool', values: combine(operation, left, right) };
+    all = all === undefined ? one : junction('and', all, one);
+    left = right;
+  }
+  return all;
+}
+
+/** `first and rest` or `first or rest`; undefined if they are of different kinds. */
+function junction(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
+  return kind === 'and' ? choice(first, rest, first) : choice(first, first, rest);
+}
+
+/** `a if test else b`. A record whose test or chosen value is NaN is left to its own evaluation. */
+function choice(test: Operand, a: Operand, b: Operand): Operand | undefined {
+  if (a.kind !== b.kind) return undefined;
+  const tests = test.values;
+  if (typeof tests === 'number') {
+    if (tests !== tests) return { kind: a.kind, values: Number.NaN };
+    return tests === 0 ? b : a;
+  }
+  const values = new Float64Array(tests.length);
+  const [whole, other] = [a.values, b.values];
+  for (let i = 0; i < values.length; i++) {
+    const one = tests[i]!;
+    if (one !== one) values[i] = Number.NaN;
+    else if (one !== 0) values[i] = typeof whole === 'number' ? whole : whole[i]!;
+    else values[i] = typeof other === 'number' ? other : other[i]!;
+  }
+  return { kind: a.kind, values };
+}
+
+/** The results of an operation on two operands, in an array that may be that of one of them. */
+function combine(
+  operation: Operation,
+  { values: a }: Operand,
+  { values: b }: Operand,
+  into?: Float64Array,
+): Float64Array | number {
+  if (typeof a === 'number' && typeof b === 'number') return operation(a, b);
+  const values = into ?? new Float64Array((typeof a === 'number' ? (b as Float64Array) : a).length);
+  if (typeof a === 'number')
+    for (let i = 0; i < values.length; i++) values[i] = operation(a, (b as Float64Array)[i]!);
+  else if (typeof b === 'number')
+    for (let i = 0; i < values.length; i++) values[i] = operation(a[i]!, b);
+  else for (let i = 0; i < values.length; i++) values[i] = operation(a[i]!, b[i]!);
+  return values;
+}

@@ -1,0 +1,52 @@
+import type { Columns } from '../core/types.js';
+import type { Finding, Findings } from './findings.js';
+import { joinColumns } from './unify-columns.js';
+import { codes } from './validation-codes.js';
+
+/**
+ * Settles the warnings that depend on the type of a field in all chunks of a file, which one chunk does not know. NaN and infinity are
+ * not stored as null in a field of strings, a field of whole numbers becomes a `long` only if all chunks hold whole numbers, which
+ * is reported once, and a long string makes no `text` of a field that other values make JSON. `chunks` are the columns that the chunks have seen.
+ */
+export function settledFindings(findings: Findings, chunks: readonly Columns[]): Findings {
+  const counts = { ...findings.counts };
+  let { warnings } = findings;
+  const examples: Finding[] = [];
+  const joined = chunks.reduce(joinColumns, []);
+  for (const example of findings.examples) {
+    const count = settledCount(example, chunks, joined);
+    const { code } = example;
+    const removed = example.count - count;
+    counts[code] = counts[code]! - removed;
+    if (counts[code] === 0) delete counts[code];
+    warnings -= removed;
+    if (count > 0) examples.push({ ...example, count });
+  }
+  return { ...findings, counts, warnings, examples };
+}
+
+function settledCount(
+  { code, level, line, field, count }: Finding,
+  chunks: readonly Columns[],
+  joined: Columns,
+): number {
+  if (level === 'warning' && code === codes.stringLength && field !== null)
+    return isWithinJson(joined, field) ? 0 : count;
+  const isOfType = line === 0 && code === codes.invalidValue;
+  if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
+    return count;
+  const seen = chunks.flatMap((columns) => columns.filter(({ name }) => name === field));
+  if (seen.length === 0) return count;
+  const filled = seen.filter((column) => column.seen !== 'null' && column.seen !== 'missing');
+  if (filled.some(({ type }) => type === 'string' || type === 'text')) return 0;
+  if (isOfType) return filled.every(({ type, isWhole }) => type === 'long' || isWhole) ? 1 : 0;
+  return seen.every(({ type }) => type === 'string') ? 0 : count;
+}
+
+/** Whether a field, by its dotted name, is of JSON texts or within one. */
+function isWithinJson(columns: Columns, field: string): boolean {
+  return columns.some(({ name, type, children }) => {
+    if (field !== name && !field.startsWith(`${name}.`)) return false;
+    return type === 'json' || isWithinJson(children ?? [], field.slice(name.length + 1));
+  });
+}

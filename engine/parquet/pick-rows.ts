@@ -1,0 +1,151 @@
+import { acquire, grown, release } from '../core/buffers.js';
+import { ValuePicker } from './pick-values.js';
+import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
+import type { DecompressedPage } from './read-pages.js';
+import type { ParquetLeaf } from './schema.js';
+
+/**
+ * Some rows of pages of one column chunk: ascending numbers, counted from the first row of the first page. The chunk's dictionary comes first if it
+ * has one. Only the values of these rows are copied, and the values of a page without any of them are not decoded. Throws a `RangeError` for a page
+ * that cannot be decoded, and for rows that the pages do not have.
+ */
+export function pickRows(
+  pages: Iterable<DecompressedPage>,
+  leaf: ParquetLeaf,
+  rows: Int32Array,
+): LeafPart {
+  const { physical, maxRepetition } = leaf;
+  const levels: PickedLevels[] = [];
+  const values = new ValuePicker(physical, rows.length);
+  let picks = acquire(Int32Array, 1);
+  let [first, next] = [0, 0];
+  try {
+    for (const page of pages) {
+      if (page.isDictionary) {
+        values.dictionary(page);
+        continue;
+      }
+      if (page.count > picks.length) picks = grown(picks, page.count);
+      const own = pickLevels(page, leaf, { rows, next, first }, picks);
+      values.pick(page, own.present, picks, own.picked);
+      if (own.definition.length > 0) levels.push(own);
+      first += own.rows;
+      next = own.next;
+    }
+    if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
+    const definition = joined(levels.map((page) => page.definition));
+    return {
+      slots: definition.length,
+      definition,
+      repetition: maxRepetition > 0 ? joined(levels.map((page) => page.repetition!)) : undefined,
+      values: [values.finish()],
+    };
+  } finally {
+    release(picks);
+    values.release();
+  }
+}
+
+/** The rows that are wanted: those from index `next` on are not among the pages before, which end at row `first`. */
+interface WantedRows {
+  readonly rows: Int32Array;
+  readonly next: number;
+  readonly first: number;
+}
+
+/** The slots of the wanted rows of a page. */
+interface PickedLevels {
+  readonly definition: Uint16Array;
+  readonly repetition: Uint16Array | undefined;
+  /** Number of rows and of values that the page has. */
+  readonly rows: number;
+  readonly present: number;
+  /** Number of values that are wanted. */
+  readonly picked: number;
+  /** The index of the first row that is wanted and in a later page. */
+  readonly next: number;
+}
+
+/** Reads the levels of a page. The numbers of the values that are wanted, counted from its first value, become the first of `picks`. */
+function pickLevels(
+  { body, count }: DecompressedPage,
+  leaf: ParquetLeaf,
+  wanted: WantedRows,
+  picks: Int32Array,
+): PickedLevels {
+  const { maxDefinition, maxRepetition } = leaf;
+  const repetition = maxRepetition > 0 ? acquire(Int32Array, count) : undefined;
+  const definition = acquire(Int32Array, count);
+  try {
+    if (repetition !== undefined) fillLevels(body, maxRepetition, count, repetition);
+    const constant = readLevels(body, maxDefinition, count, definition);
+    if (constant === maxDefinition && repetition === undefined)
+      return allPresent(count, maxDefinition, wanted, picks);
+    if (constant !== undefined) definition.fill(constant, 0, count);
+    return scanned(definition, repetition, count, maxDefinition, wanted, picks);
+  } finally {
+    release(definition);
+    if (repetition !== undefined) release(repetition);
+  }
+}
+
+/** The same for a page in which each slot is a row with a value, as nearly all are. */
+function allPresent(
+  count: number,
+  level: number,
+  { rows, next, first }: WantedRows,
+  picks: Int32Array,
+): PickedLevels {
+  let picked = 0;
+  for (; next < rows.length && rows[next]! < first + count; next++)
+    picks[picked++] = rows[next]! - first;
+  const definition = new Uint16Array(picked).fill(level);
+  return { definition, repetition: undefined, rows: count, present: count, picked, next };
+}
+
+function scanned(
+  definition: Int32Array,
+  repetition: Int32Array | undefined,
+  count: number,
+  maxDefinition: number,
+  { rows, next, first }: WantedRows,
+  picks: Int32Array,
+): PickedLevels {
+  const [definitions, repetitions] = [new Uint16Array(count), new Uint16Array(count)];
+  let [slots, value, picked] = [0, 0, 0];
+  let row = first - 1;
+  let isWanted = false;
+  for (let slot = 0; slot < count; slot++) {
+    if (repetition === undefined || repetition[slot] === 0) {
+      row++;
+      isWanted = rows[next] === row;
+      if (isWanted) next++;
+    }
+    const hasValue = definition[slot] === maxDefinition;
+    if (isWanted) {
+      definitions[slots] = definition[slot]!;
+      if (repetition !== undefined) repetitions[slots] = repetition[slot]!;
+      slots++;
+      if (hasValue) picks[picked++] = value;
+    }
+    if (hasValue) value++;
+  }
+  return {
+    definition: definitions.slice(0, slots),
+    repetition: repetition && repetitions.slice(0, slots),
+    rows: row + 1 - first,
+    present: value,
+    picked,
+    next,
+  };
+}
+
+function joined(parts: readonly Uint16Array[]): Uint16Array {
+  const all = new Uint16Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    all.set(part, end);
+    end += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,246 @@
+import { acquire, grown, release } from '../core/buffers.js';
+import type { ByteSource } from './byte-source.js';
+import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
+import { readHybrid } from './decode-hybrid.js';
+import { readValues, type DecodedValues } from './decode-values.js';
+import { encodingId } from './encoding.js';
+import type { DecompressedPage } from './read-pages.js';
+import { physicalType } from './schema.js';
+
+/** Collects some of the values of pages of one leaf. The others are passed over, as far as their encoding allows that. Call `release` after use. */
+export class ValuePicker {
+  readonly #physical: number;
+  /** The values, or the halves of 64-bit ones, or the ends of strings. */
+  #words: Int32Array;
+  #bytes = acquire(Uint8Array, 1 << 12);
+  #dictionary: DecodedValues | undefined;
+  /** Number of words that are in use, and of bytes. */
+  #count = 0;
+  #end = 0;
+
+  /** `physical` is one of `physicalType`; about `most` values are going to be picked. */
+  constructor(physical: number, most: number) {
+    this.#physical = physical;
+    this.#words = acquire(Int32Array, 2 * most);
+  }
+
+  /** Takes the dictionary of the next pages. */
+  dictionary({ body, encoding, count }: DecompressedPage): void {
+    this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
+  }
+
+  /** Adds the first `picked` of the values with the ascending numbers `picks`, of a page with `count` of them. Throws a `RangeError`. */
+  pick(
+    { body, encoding }: DecompressedPage,
+    count: number,
+    picks: Int32Array,
+    picked: number,
+  ): void {
+    if (picked === 0) return;
+    const least = this.#count + 2 * picked;
+    if (least > this.#words.length) this.#words = grown(this.#words, least);
+    switch (encoding) {
+      case encodingId.plain:
+        return this.#plain(body, count, picks, picked);
+      case encodingId.deltaByteArray:
+        return this.#deltaStrings(body, count, picks, picked);
+      case encodingId.rle:
+        body.length();
+        return this.#withInts(count, picks, picked, (ints) => readHybrid(body, 1, count, ints));
+      case encodingId.deltaBinaryPacked:
+        if (this.#physical !== physicalType.int32)
+          return this.#deltaLongs(body, count, picks, picked);
+        return this.#withInts(count, picks, picked, (ints) => readDeltaInts(body, count, ints, 0));
+      case encodingId.rleDictionary: {
+        const first = this.#count;
+        this.#withInts(count, picks, picked, (ints) => readHybrid(body, body.byte(), count, ints));
+        return this.#entries(first);
+      }
+      default:
+        throw new RangeError(`encoding ${encoding} is not supported`);
+    }
+  }
+
+  /** The values that were picked. */
+  finish(): DecodedValues {
+    const words = this.#words.slice(0, this.#count);
+    switch (this.#physical) {
+      case physicalType.boolean:
+        return { kind: 'booleans', booleans: Uint8Array.from(words) };
+      case physicalType.int32:
+      case physicalType.float:
+        return { kind: 'int32s', int32s: words };
+      case physicalType.byteArray: {
+        const offsets = new Int32Array(words.length + 1);
+        offsets.set(words, 1);
+        return { kind: 'strings', bytes: this.#bytes.slice(0, this.#end), offsets };
+      }
+      default:
+        return { kind: 'int64s', int32s: words };
+    }
+  }
+
+  release(): void {
+    release(this.#words);
+    release(this.#bytes);
+  }
+
+  #plain(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
+    const { view, at } = source;
+    const words = this.#words;
+    let to = this.#count;
+    switch (this.#physical) {
+      case physicalType.boolean:
+        source.skip(Math.ceil(count / 8));
+        for (let i = 0; i < picked; i++) {
+          const pick = picks[i]!;
+          words[to++] = (view.getUint8(at + (pick >> 3)) >> (pick & 7)) & 1;
+        }
+        break;
+      case physicalType.int32:
+      case physicalType.float:
+        source.skip(4 * count);
+        for (let i = 0; i < picked; i++) words[to++] = view.getInt32(at + 4 * picks[i]!, true);
+        break;
+      case physicalType.byteArray:
+        return this.#plainStrings(source, picks, picked);
+      default:
+        source.skip(8 * count);
+        for (let i = 0; i < picked; i++) {
+          words[to++] = view.getInt32(at + 8 * picks[i]!, true);
+          words[to++] = view.getInt32(at + 8 * picks[i]! + 4, true);
+        }
+    }
+    this.#count = to;
+  }
+
+  /** Each string has its length in front, so that those before it have to be passed. */
+  #plainStrings({ bytes, view, at }: ByteSource, picks: Int32Array, picked: number): void {
+    let string = 0;
+    for (let i = 0; i < picked; i++) {
+      for (; string < picks[i]!; string++) at += 4 + view.getUint32(at, true);
+      const size = view.getUint32(at, true);
+      this.#append(bytes, at + 4, size);
+    }
+  }
+
+  /**
+   * DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"). A string is put together backwards from the suffixes of those before it, until it is complete
+   * or the one that was picked last is reached: what follows of that is in both.
+   */
+  #deltaStrings(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
+    const prefixes = acquire(Int32Array, count);
+    const ends = acquire(Int32Array, count);
+    try {
+      readDeltaInts(source, count, prefixes, 0);
+      readDeltaInts(source, count, ends, 0);
+      const { bytes, at: first } = source;
+      const last = picks[picked - 1]!;
+      let [at, size] = [first, 0];
+      for (let i = 0; i <= last; i++) {
+        const shared = prefixes[i]!;
+        const suffix = ends[i]!;
+        if (shared < 0 || shared > size || suffix < 0)
+          throw new RangeError(`a string shares ${shared} bytes with the one before, which has ${size}`); // prettier-ignore
+        size = shared + suffix;
+        ends[i] = at += suffix;
+      }
+      if (at > bytes.length) throw new RangeError('strings end after their page');
+      let before = -1;
+      let beforeAt = this.#end;
+      for (let i = 0; i < picked; i++) {
+        const pick = picks[i]!;
+        const start = pick === 0 ? first : ends[pick - 1]!;
+        const own = this.#end;
+        let needed = prefixes[pick]! + ends[pick]! - start;
+        const to = this.#reserve(needed);
+        for (let row = pick; needed > 0 && row > before; row--) {
+          const shared = prefixes[row]!;
+          if (shared >= needed) continue;
+          const from = (row === 0 ? first : ends[row - 1]!) - shared;
+          for (let k = shared; k < needed; k++) to[own + k] = bytes[from + k]!;
+          needed = shared;
+        }
+        for (let k = 0; k < needed; k++) to[own + k] = to[beforeAt + k]!;
+        before = pick;
+        beforeAt = own;
+      }
+    } finally {
+      release(prefixes);
+      release(ends);
+    }
+  }
+
+  #withInts(
+    count: number,
+    picks: Int32Array,
+    picked: number,
+    read: (ints: Int32Array) => void,
+  ): void {
+    const ints = acquire(Int32Array, count);
+    try {
+      read(ints);
+      for (let i = 0; i < picked; i++) this.#words[this.#count++] = ints[picks[i]!]!;
+    } finally {
+      release(ints);
+    }
+  }
+
+  #deltaLongs(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
+    const values = acquire(Float64Array, count);
+    try {
+      readDeltaDoubles(source, count, values, 0);
+      for (let i = 0; i < picked; i++) {
+        const value = values[picks[i]!]!;
+        this.#words[this.#count++] = value; // modulo 2^32
+        this.#words[this.#count++] = Math.floor(value / 2 ** 32);
+      }
+    } finally {
+      release(values);
+    }
+  }
+
+  /** Replaces the indices of entries, which are the words from `first` on, by the entries. */
+  #entries(first: number): void {
+    const entries = this.#dictionary;
+    if (entries === undefined) throw new RangeError('a page needs a dictionary');
+    const indices = this.#words.slice(first, this.#count);
+    const most = countOf(entries);
+    this.#count = first;
+    for (const index of indices) {
+      if (index < 0 || index >= most) throw new RangeError(`the dictionary has no entry ${index}`);
+      if (entries.kind === 'strings') {
+        const from = entries.offsets[index]!;
+        this.#append(entries.bytes, from, entries.offsets[index + 1]! - from);
+      } else if (entries.kind === 'int32s') this.#words[this.#count++] = entries.int32s[index]!;
+      else if (entries.kind === 'int64s') {
+        this.#words[this.#count++] = entries.int32s[2 * index]!;
+        this.#words[this.#count++] = entries.int32s[2 * index + 1]!;
+      }
+    }
+  }
+
+  #append(from: Uint8Array, at: number, size: number): void {
+    if (at + size > from.length) throw new RangeError('strings end after their page');
+    const end = this.#end;
+    const to = this.#reserve(size);
+    // A view for each short string would take longer than copying it.
+    if (size > 64) to.set(from.subarray(at, at + size), end);
+    else for (let i = 0; i < size; i++) to[end + i] = from[at + i]!;
+  }
+
+  /** Adds a string of this size; the caller writes its bytes behind those of the strings before it. */
+  #reserve(size: number): Uint8Array {
+    this.#end += size;
+    if (this.#end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
+    if (this.#end > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#end);
+    this.#words[this.#count++] = this.#end;
+    return this.#bytes;
+  }
+}
+
+function countOf(values: DecodedValues): number {
+  if (values.kind === 'strings') return values.offsets.length - 1;
+  if (values.kind === 'booleans') throw new RangeError('booleans have no dictionary');
+  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
+}

@@ -1,0 +1,46 @@
+import type { Columns } from '../../engine/core/types.js';
+import type { PyDict } from '../../engine/expression/values/values.js';
+import { needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
+import type { RowRef } from '../../engine/query/plan/executor.js';
+import { pageFormats } from '../../engine/query/results/encoded-page.js';
+import { pageRecords } from '../../engine/query/results/page-records.js';
+import { openSegments } from '../../engine/query/results/row-blocks.js';
+import { writeUnflushed } from '../../engine/store/segment.js';
+import { annotatedBatch, fieldNames, type AnnotatedBatch } from '../jobs/export/annotated-batch.js';
+import { annotatedProjection } from '../jobs/export/annotated-columns.js';
+import type { AnnotatedColumns, PageTableTask } from './protocol.js';
+
+/** Annotated records in a format that has columns, with the columns that an export of them would have. */
+export async function encodedTable(
+  records: readonly PyDict[],
+  { columns: planned, titles, format: name, file }: PageTableTask,
+): Promise<Uint8Array> {
+  const { made, columns } = typedBatch(records, planned);
+  const { batch } = made;
+  const filled = new Set(batch.columns.map((column) => column.name));
+  const projection = annotatedProjection(planned, columns, fieldNames([made]), filled);
+  const { format, head, tail } = pageFormats[name];
+  const first = head(projection, titles);
+  if (records.length === 0) return Buffer.concat([first, tail]);
+  const segment = await writeUnflushed(batch, file);
+  made.release();
+  const source = openSegments([{ path: file, blockChecksums: segment.blockChecksums }]);
+  try {
+    const rows = records.map((_, row): RowRef => [0, row]);
+    return Buffer.concat([first, pageRecords(source, rows, { projection, format }).bytes, tail]);
+  } finally {
+    source.close();
+  }
+}
+
+/** Makes columns of records; if values disagree about a type, a second pass makes them with the type that fits all. */
+function typedBatch(
+  records: readonly PyDict[],
+  { stored, known, hints }: AnnotatedColumns,
+): { readonly made: AnnotatedBatch; readonly columns: Columns } {
+  const first = annotatedBatch(records, known, hints);
+  const { columns } = unifyColumns(stored, [first.columns]);
+  if (!needsRewrite(first.columns, columns)) return { made: first, columns };
+  first.release();
+  return { made: annotatedBatch(records, columns, []), columns };
+}

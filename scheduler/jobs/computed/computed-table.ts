@@ -1,0 +1,26 @@
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
+import { looseSnapshot } from '../../../engine/store/loose.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import { fieldsOfTable } from '../table/file-table.js';
+import { schemaName, type TableResult } from '../table/run-table.js';
+
+/** A table of computed fields. */
+export interface ComputedTable {
+  readonly snapshot: Snapshot;
+  /** The fields of its columns, without that of the rows. */
+  readonly fields: readonly DatasetField[];
+  /** The name of the column whose numbers are the rows in the source (`rowOfNumber`). */
+  readonly rowField: string;
+}
+
+/** A table of computed fields. The id of a task as that of its dataset is unique: what is cached by dataset is none of the source's. */
+export function tableOf(
+  { columns, segments, folder }: TableResult,
+  ids: Pick<Snapshot, 'datasetId' | 'version'>,
+): ComputedTable {
+  return {
+    snapshot: looseSnapshot({ folder, schema: schemaName, columns, segments }, ids),
+    fields: fieldsOfTable(columns.slice(0, -1)),
+    rowField: columns.at(-1)!.name,
+  };
+}

@@ -1,0 +1,58 @@
+import type { Columns } from '../../../engine/core/types.js';
+import type { PyDict } from '../../../engine/expression/values/values.js';
+import { materialise } from '../../../engine/query/results/materialise.js';
+import { openSegments } from '../../../engine/query/results/row-blocks.js';
+import type { Projected } from '../../../engine/query/results/projection.js';
+import { writeUnflushed } from '../../../engine/store/segment.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { recordAnnotation } from '../../expressions/annotations.js';
+import { expressionHost } from '../../expressions/host-functions.js';
+import type { HostCalls } from '../../expressions/protocol.js';
+import { annotatedBatch, type AnnotatedBatch } from './annotated-batch.js';
+import type { ExportAnnotation, PartRows } from './part.js';
+
+/** Records of an export of which expressions make others, for a pool thread: plain data. */
+export interface AnnotationJob extends PartRows {
+  /** What the expressions are given of each record. */
+  readonly projection: readonly Projected[];
+  readonly annotation: ExportAnnotation;
+  /** The channel through which expressions call the host. */
+  readonly calls?: HostCalls;
+  /** Columns of the new records whose types are known, and those whose types are hints. */
+  readonly known: Columns;
+  readonly hints: Columns;
+  /** Absolute path of the segment to write, in the task's scratch folder. */
+  readonly file: string;
+}
+
+/** The records that expressions have made of a part; the rest is as in `AnnotatedBatch`. */
+export interface AnnotatedPart extends Pick<AnnotatedBatch, 'columns' | 'names' | 'findings'> {
+  /** Null if there are none. */
+  readonly segment: Segment | null;
+}
+
+/** Runs the expressions of an export on the records of a part, and writes what they make as a segment. */
+export async function annotatePart(job: AnnotationJob): Promise<AnnotatedPart> {
+  const made = annotatedBatch(annotatedRecords(job), job.known, job.hints);
+  const { batch, columns, names, findings } = made;
+  const segment = batch.rows === 0 ? null : await writeUnflushed(batch, job.file);
+  made.release();
+  return { segment, columns, names, findings };
+}
+
+function annotatedRecords({
+  files,
+  rows,
+  projection,
+  annotation,
+  calls,
+}: AnnotationJob): Iterable<PyDict> {
+  const { task, sourceDataset, ...origin } = annotation;
+  const segments = openSegments(files);
+  try {
+    const texts = materialise(segments, rows, projection, 'json');
+    return recordAnnotation(task, sourceDataset)(texts, expressionHost(origin, calls));
+  } finally {
+    segments.close();
+  }
+}

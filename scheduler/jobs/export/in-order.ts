@@ -1,0 +1,24 @@
+/**
+ * Runs `work` for each item, for up to `ahead` more than the one whose result is awaited; yields the results in the order of the items. What
+ * has been started is finished before the generator ends.
+ */
+export async function* inOrder<T, R>(
+  items: AsyncIterable<T>,
+  ahead: number,
+  work: (item: T, index: number) => Promise<R>,
+): AsyncGenerator<R> {
+  const working: Promise<R>[] = [];
+  let index = 0;
+  try {
+    for await (const item of items) {
+      const result = work(item, index++);
+      // The promise is awaited later; until then a rejection must not count as unhandled.
+      result.catch(() => undefined);
+      working.push(result);
+      while (working.length > ahead) yield await working.shift()!;
+    }
+    while (working.length > 0) yield await working.shift()!;
+  } finally {
+    await Promise.allSettled(working);
+  }
+}

@@ -1,0 +1,151 @@
+import { budgets } from '../../../../engine/core/budgets.js';
+import { Float, PyList, type PyValue } from '../../../../engine/expression/values/values.js';
+import { isoMicros } from '../../../../engine/ingest/iso-date.js';
+import {
+  hasPlainText,
+  longestText,
+  textDictionary,
+} from '../../../../engine/ingest/text-dictionary.js';
+import type { NumberRunKind, ValueColumn } from '../../../../engine/ingest/value-column.js';
+import type { TextColumn } from './column-values.js';
+
+/*
+ * Each function appends the results of an expression for all records of a chunk to an empty column at once. It returns false, and appends
+ * nothing, if the column has to look at each value: then `ValueAppender` appends them.
+ */
+
+/** Appends the result of each record, of which `codes` has the number. Integers have 32 bits if `areShort`. */
+export function appendResults(
+  column: ValueColumn,
+  results: readonly (PyValue | undefined)[],
+  codes: Int32Array,
+  areShort: boolean,
+): boolean {
+  const kind = kindOf(results);
+  if (kind === 'text') return appendTexts(column, results as readonly string[], codes);
+  if (kind === 'list') return appendLists(column, results as readonly PyList[], codes);
+  if (kind === null) return false;
+  const numbers = Float64Array.from(results, numberOf);
+  const run = kind === 'integer' && !areShort ? 'long' : kind;
+  return appendNumbers(
+    column,
+    run,
+    Float64Array.from(codes, (code) => numbers[code]!),
+  );
+}
+
+/** Appends numbers; NaN stands for null. */
+export function appendNumbers(
+  column: ValueColumn,
+  kind: NumberRunKind,
+  numbers: Float64Array,
+): boolean {
+  if (!numbers.some((number) => number === number)) return false;
+  const builder = column.startNumbers(kind);
+  if (builder === null) return false;
+  builder.appendNumbers(numbers);
+  column.padTo(builder.length);
+  return true;
+}
+
+/** Appends the first `rows` texts of a column. */
+export function appendColumn(
+  column: ValueColumn,
+  { bytes, offsets, isValid }: TextColumn,
+  rows: number,
+): boolean {
+  let hasPlain = false;
+  for (let i = 0; i < rows; i++) {
+    const [from, to] = [offsets[i]!, offsets[i + 1]!];
+    if (to - from > budgets.stringBytes) return false;
+    if (hasPlain || (isValid !== null && !isValid(i))) continue;
+    hasPlain = isoMicros(bytes, from, to) === undefined;
+  }
+  const builder = hasPlain ? column.startTexts() : null;
+  if (builder === null) return false;
+  builder.appendConsecutive(bytes, offsets, rows, isValid);
+  column.padTo(builder.length);
+  return true;
+}
+
+function appendTexts(
+  column: ValueColumn,
+  texts: readonly (string | null | undefined)[],
+  codes: Int32Array,
+): boolean {
+  const dictionary = textDictionary(texts);
+  if (longestText(dictionary) > budgets.stringBytes || !hasPlainText(dictionary)) return false;
+  const builder = column.startTexts();
+  if (builder === null) return false;
+  builder.appendDictionary(dictionary, codes);
+  column.padTo(builder.length);
+  return true;
+}
+
+function appendLists(
+  column: ValueColumn,
+  lists: readonly (PyList | null | undefined)[],
+  codes: Int32Array,
+): boolean {
+  const items: (string | null)[] = [];
+  const starts = new Int32Array(lists.length);
+  const sizes = new Int32Array(lists.length).fill(-1);
+  for (const [code, list] of lists.entries()) {
+    if (!list) continue;
+    starts[code] = items.length;
+    sizes[code] = list.items.length;
+    for (const item of list.items) items.push(item as string | null);
+  }
+  const dictionary = textDictionary(items);
+  const isPlain = longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
+  const builder = isPlain ? column.startLists() : null;
+  const elements = builder?.items.startTexts() ?? null;
+  if (builder === null || elements === null) return false;
+  const counts = new Int32Array(codes.length);
+  let all = 0;
+  for (let row = 0; row < codes.length; row++)
+    if ((counts[row] = sizes[codes[row]!]!) > 0) all += counts[row]!;
+  const itemCodes = new Int32Array(all);
+  for (let row = 0, at = 0; row < codes.length; row++) {
+    const start = starts[codes[row]!]!;
+    for (let k = 0; k < counts[row]!; k++) itemCodes[at++] = start + k;
+  }
+  elements.appendDictionary(dictionary, itemCodes);
+  builder.items.padTo(elements.length);
+  builder.endLists(counts);
+  column.padTo(builder.length);
+  return true;
+}
+
+type ResultKind = 'text' | 'list' | 'boolean' | 'integer' | 'double';
+
+/** What all results are that are not None; null if there is none, or if they have nothing in common. */
+function kindOf(results: readonly (PyValue | undefined)[]): ResultKind | null {
+  let kind: ResultKind | null = null;
+  for (const result of results) {
+    if (result === null || result === undefined) continue;
+    const own = kindOfOne(result);
+    if (own === null || (kind !== null && own !== kind)) return null;
+    kind = own;
+  }
+  return kind;
+}
+
+function kindOfOne(value: PyValue): ResultKind | null {
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'number') return 'integer';
+  if (typeof value === 'boolean') return 'boolean';
+  if (value instanceof Float) return Number.isFinite(value.value) ? 'double' : null;
+  const isList = value instanceof PyList && value.items.every(isTextOrNone);
+  return isList ? 'list' : null;
+}
+
+function isTextOrNone(value: PyValue): boolean {
+  return value === null || typeof value === 'string';
+}
+
+/** A number, NaN for None. */
+function numberOf(value: PyValue | undefined): number {
+  if (value instanceof Float) return value.value;
+  return typeof value === 'number' || typeof value === 'boolean' ? Number(value) : Number.NaN;
+}

@@ -1,0 +1,38 @@
+/** The field with the errors of a record's expressions: an object with their messages by field. */
+export const errorsField = '_errors';
+
+/** The longest message of an error that is stored, characters. */
+const maxMessage = 500;
+
+/** A message as it is stored. */
+export function shortened(message: string): string {
+  return message.length <= maxMessage ? message : `${message.slice(0, maxMessage)}…`;
+}
+
+/** The errors of the expressions of a chunk, which are noted field by field and reported record by record. */
+export class ExpressionErrors {
+  readonly #byRow = new Map<number, Map<string, string>>();
+
+  note(row: number, field: string, message: string): void {
+    const errors = this.#byRow.get(row) ?? new Map<string, string>();
+    this.#byRow.set(row, errors.set(field, shortened(message)));
+  }
+
+  get isEmpty(): boolean {
+    return this.#byRow.size === 0;
+  }
+
+  /** The records that have errors, in their order. */
+  rows(): readonly number[] {
+    return Array.from(this.#byRow.keys()).toSorted((a, b) => a - b);
+  }
+
+  /** The messages of a record in the order of `fields`. */
+  of(row: number, fields: readonly string[]): readonly (readonly [string, string])[] {
+    const errors = this.#byRow.get(row);
+    return fields.flatMap((field) => {
+      const message = errors?.get(field);
+      return message === undefined ? [] : [[field, message] as const];
+    });
+  }
+}

@@ -1,0 +1,276 @@
+import { join } from 'node:path';
+import { removeFile } from '../../../engine/core/files.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import type { RunContext } from '../job.js';
+import type { ChunkRows, ChunkSegment } from './chunk-rows.js';
+import { OrderFile } from './order-file.js';
+
+/** Chunks in an order of their own that are made from the segments of the source: of each chunk, all of these are read. */
+const directChunks = 4;
+
+/** The number of partitions into which rows are divided: many, for few rounds, but each file of a partition has some thousands of rows. */
+const fanOut = 32;
+
+/** Divisions that are prepared together: their orders, of eight bytes for each row, are in memory. */
+const divisionsAtOnce = 16;
+
+/** What the gathering of chunks needs. */
+export interface GatherOptions {
+  readonly snapshot: Snapshot;
+  /** The columns of the source that are read, the reserved ones aside. */
+  readonly columns: Columns;
+  readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
+  /** As the constants above; tests have smaller ones. */
+  readonly directChunks?: number;
+  readonly fanOut?: number;
+}
+
+/**
+ * The same chunks. Where many of them have an order of their own, their rows are spread over all segments, and to read these for each chunk would
+ * take a time that grows with the square of the records. So the rows are first divided by the chunks that they belong to, as an external
+ * distribution sort does: each segment is read once, and its rows are written, in the order of the chunks, to one file for each of at most
+ * `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one chunk. Every round reads and writes every row
+ * once, a chunk's worth of rows at a time, and there are as many rounds as the logarithm of the number of chunks says.
+ */
+export async function* gatherOrdered(
+  chunks: AsyncIterable<ChunkRows>,
+  options: GatherOptions,
+): AsyncGenerator<ChunkRows> {
+  const { snapshot, context } = options;
+  const held: ChunkRows[] = [];
+  let file: OrderFile | undefined;
+  try {
+    for await (const chunk of chunks) {
+      if (chunk.order === undefined) {
+        yield chunk;
+        continue;
+      }
+      held.push(chunk);
+      if (file === undefined && held.length <= (options.directChunks ?? directChunks)) continue;
+      file ??= await OrderFile.create(join(context.scratch, 'order'), snapshot.segments.length);
+      for (const one of held.splice(0)) await file.add(one);
+    }
+    if (file === undefined) yield* held;
+    else {
+      await file.finish();
+      yield* new Distribution(file, options).chunks();
+    }
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Some chunks, or some segments: from `first` to before `end`. */
+interface Interval {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** A segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
+interface Piece {
+  readonly file: string;
+  readonly segment: Segment;
+  readonly sources: Interval;
+}
+
+/** Rows to divide: in the order of the chunks that they belong to, as pairs of an index into `segments` and a row. */
+interface Division {
+  readonly segments: readonly ChunkSegment[];
+  readonly sources: Interval;
+  readonly order: Int32Array;
+  readonly ends: readonly number[];
+}
+
+/** Divides the rows of the chunks of a file, round by round. */
+class Distribution {
+  readonly #file: OrderFile;
+  readonly #options: GatherOptions;
+  readonly #fanOut: number;
+  /** Rows that are divided at a time: as many as a chunk has. */
+  readonly #most: number;
+  #files = 0;
+
+  constructor(file: OrderFile, options: GatherOptions) {
+    this.#file = file;
+    this.#options = options;
+    this.#fanOut = options.fanOut ?? fanOut;
+    this.#most = file.count(0, 0, options.snapshot.segments.length);
+  }
+
+  async *chunks(): AsyncGenerator<ChunkRows> {
+    const all = { first: 0, end: this.#file.chunks };
+    let span = 1;
+    while (span * this.#fanOut < all.end) span *= this.#fanOut;
+    yield* this.#below(await this.#divideSource(all, span), all, span);
+  }
+
+  /** The chunks of partitions of `span` chunks each, one partition after the other. */
+  async *#below(
+    partitions: readonly (readonly Piece[])[],
+    { first, end }: Interval,
+    span: number,
+  ): AsyncGenerator<ChunkRows> {
+    for (const [i, pieces] of partitions.entries()) {
+      const from = first + i * span;
+      if (span === 1) yield await this.#chunk(from, pieces);
+      else {
+        const range = { first: from, end: Math.min(end, from + span) };
+        const part = span / this.#fanOut;
+        yield* this.#below(await this.#dividePieces(pieces, range, part), range, part);
+      }
+    }
+  }
+
+  /** The first round: divides the rows of the segments of the source. */
+  async #divideSource(chunks: Interval, span: number): Promise<readonly (readonly Piece[])[]> {
+    const { snapshot } = this.#options;
+    const files = segmentFiles(snapshot);
+    const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
+    const partitions: Piece[][] = [];
+    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
+      const within = { first: block[0]!.first, end: block.at(-1)!.end };
+      const orders = block.map(({ first, end }) => new Int32Array(2 * sum(counts.slice(first, end)))); // prettier-ignore
+      const lengths = block.map(() => 0);
+      const ends = block.map((): number[] => []);
+      for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
+        const rows = await this.#file.rowsOf(chunk, within.first, within.end);
+        let at = 0;
+        for (const [i, { first, end }] of block.entries()) {
+          const order = orders[i]!;
+          for (let source = first; source < end; source++)
+            for (let left = this.#file.count(chunk, source, source + 1); left > 0; left--) {
+              order[lengths[i]!++] = source - first;
+              order[lengths[i]!++] = rows[at++]!;
+            }
+          if (isLastOf(chunk, chunks, span)) ends[i]!.push(lengths[i]! / 2);
+        }
+      }
+      const divisions = block.map((sources, i): Division => ({
+        sources,
+        segments: snapshot.segments.slice(sources.first, sources.end).map((segment, k) => {
+          const number = sources.first + k;
+          return { number, file: files[number]!.path, segment, rows: 'all' };
+        }),
+        order: orders[i]!,
+        ends: ends[i]!,
+      }));
+      await this.#divide(divisions, partitions);
+    }
+    return partitions;
+  }
+
+  /** A later round: divides the rows of the pieces of a partition, which are not needed afterwards. */
+  async #dividePieces(
+    pieces: readonly Piece[],
+    chunks: Interval,
+    span: number,
+  ): Promise<readonly (readonly Piece[])[]> {
+    const partitions: Piece[][] = [];
+    const counts = pieces.map(({ segment }) => segment.rows);
+    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
+      const divisions = block.map(({ first, end }): Division => {
+        const own = pieces.slice(first, end);
+        const order = new Int32Array(2 * sum(counts.slice(first, end)));
+        const next = own.map(() => 0);
+        const ends: number[] = [];
+        let length = 0;
+        for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
+          for (const [i, { sources }] of own.entries())
+            for (let left = this.#file.count(chunk, sources.first, sources.end); left > 0; left--) {
+              order[length++] = i;
+              order[length++] = next[i]!++;
+            }
+          if (isLastOf(chunk, chunks, span)) ends.push(length / 2);
+        }
+        const sources = { first: own[0]!.sources.first, end: own.at(-1)!.sources.end };
+        return { sources, segments: own.map(asSegment), order, ends };
+      });
+      await this.#divide(divisions, partitions);
+    }
+    for (const { file } of pieces) await removeFile(file);
+    return partitions;
+  }
+
+  /** Writes the pieces of some divisions, at the same time, behind those that the partitions have. */
+  async #divide(divisions: readonly Division[], partitions: Piece[][]): Promise<void> {
+    const { columns, context } = this.#options;
+    const { pool, scratch, signal } = context;
+    const running = divisions.map(({ segments, order, ends }) => {
+      const names = ends.map(() => `piece-${this.#files++}`);
+      // Each attempt writes files of its own, because a dead thread may have left incomplete ones.
+      const fileOf = (name: string, attempt: number): string =>
+        join(scratch, `${name}-${attempt}.parquet`);
+      return pool.run(
+        'partition',
+        (attempt) => ({
+          rows: { segments, order },
+          columns,
+          ends,
+          files: names.map((name) => fileOf(name, attempt)),
+        }),
+        signal,
+      );
+    });
+    const settled = await Promise.allSettled(running);
+    for (const [i, outcome] of settled.entries()) {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      const { sources } = divisions[i]!;
+      for (const [partition, segment] of outcome.value.entries()) {
+        const pieces = (partitions[partition] ??= []);
+        if (segment !== null) pieces.push({ file: join(scratch, segment.path), segment, sources });
+      }
+    }
+  }
+
+  /** A chunk, whose rows are all those of some pieces. */
+  async #chunk(chunk: number, pieces: readonly Piece[]): Promise<ChunkRows> {
+    const pieceOf: number[] = [];
+    const next: number[] = [];
+    for (const [i, { sources }] of pieces.entries())
+      for (let source = sources.first; source < sources.end; source++) {
+        pieceOf[source] = i;
+        next[source] = this.#file.count(chunk, sources.first, source);
+      }
+    const segments = await this.#file.segmentsOf(chunk);
+    const order = new Int32Array(2 * segments.length);
+    for (const [i, source] of segments.entries()) {
+      order[2 * i] = pieceOf[source]!;
+      order[2 * i + 1] = next[source]!++;
+    }
+    return { segments: pieces.map(asSegment), order };
+  }
+}
+
+function asSegment({ file, segment }: Piece, number: number): ChunkSegment {
+  return { number, file, segment, rows: 'all' };
+}
+
+/** Whether a chunk is the last one of its partition of `span` chunks. */
+function isLastOf(chunk: number, { first, end }: Interval, span: number): boolean {
+  return chunk + 1 === end || (chunk + 1 - first) % span === 0;
+}
+
+/** Divides things with these numbers of rows into ranges of at most `most` rows, or of one thing; those without rows are in none. */
+function groups(counts: readonly number[], most: number): readonly Interval[] {
+  const found: Interval[] = [];
+  let rows = 0;
+  for (const [i, count] of counts.entries()) {
+    if (count === 0) continue;
+    const last = found.at(-1);
+    const fits = last !== undefined && rows + count <= most;
+    rows = fits ? rows + count : count;
+    if (fits) found[found.length - 1] = { first: last.first, end: i + 1 };
+    else found.push({ first: i, end: i + 1 });
+  }
+  return found;
+}
+
+function blocks<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.ceil(items.length / size);
+  return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

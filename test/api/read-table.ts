@@ -1,0 +1,126 @@
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parse } from 'csv-parse/sync';
+import ExcelJS from 'exceljs';
+import { parquetReadObjects, parquetSchema, parquetMetadata } from 'hyparquet';
+
+/* Reads exported files with other code than ours. */
+
+/** The columns of a file and its records, each a value per column. */
+interface FileTable {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
+  csv: async (bytes) => delimited(bytes, ','),
+  'csv-expand': async (bytes) => delimited(bytes, ','),
+  'csv-gz': async (bytes) => delimited(gunzipSync(bytes), ','),
+  tsv: async (bytes) => delimited(bytes, '\t'),
+  excel: sheet,
+  'excel-expand': sheet,
+  async parquet(bytes) {
+    const file = Uint8Array.from(bytes).buffer;
+    const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name);
+    const compressors = {
+      ZSTD: (data: Uint8Array, length: number) =>
+        zstdDecompressSync(data, { maxOutputLength: Math.max(length, 1) }),
+    };
+    const objects = (await parquetReadObjects({ file, compressors })) as readonly Row[];
+    return { names, rows: objects.map((object) => names.map((name) => object[name])) };
+  },
+  async arrow(bytes) {
+    const table = tableFromIPC(bytes);
+    const names = table.schema.fields.map(({ name }) => name);
+    const dates = new Set(
+      table.schema.fields.flatMap(({ name, type }) =>
+        String(type).startsWith('Timestamp') ? [name] : [],
+      ),
+    );
+    const rows = table.toArray().map((row: { toJSON(): Row } | null) => {
+      const object = row!.toJSON();
+      return names.map((name) =>
+        dates.has(name) && object[name] !== null ? new Date(Number(object[name])) : object[name],
+      );
+    });
+    return { names, rows };
+  },
+};
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Expects that a file of this format has these records of JSON: the same fields in the same order, and the same values. */
+export async function differences(
+  format: string,
+  bytes: Buffer,
+  wanted: readonly Row[],
+): Promise<readonly string[]> {
+  const { names, rows } = await readers[format]!(bytes);
+  const found: string[] = [];
+  const keys = fieldsOf(wanted).join(' ');
+  const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
+  // Without records JSON does not tell its fields.
+  if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
+  if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
+  for (const [i, row] of rows.entries()) {
+    for (const [c, name] of names.entries()) {
+      const value = memberAt(wanted[i], name.split('.'));
+      const own = JSON.stringify(comparable(row[c], value));
+      const other = JSON.stringify(plain(value));
+      if (own !== other) found.push(`record ${i}, ${name}: ${own}, wanted ${other}`);
+    }
+  }
+  return found;
+}
+
+/** The names of the fields of records, in the order in which they come; errors are the last. */
+function fieldsOf(records: readonly Row[]): readonly string[] {
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  const hasErrors = names.delete('_errors');
+  return [...names, ...(hasErrors ? ['_errors'] : [])];
+}
+
+function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined || value === null || value === undefined) return value ?? null;
+  return memberAt((value as Row)[name], rest);
+}
+
+/** What a file has, as JSON would have it, where JSON has `wanted`. */
+function comparable(found: unknown, wanted: unknown): unknown {
+  if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
+  if (typeof found !== 'string') return plain(found);
+  if (wanted === null) return found === '' ? null : found;
+  if (typeof wanted === 'number') return Number(found);
+  if (typeof wanted === 'boolean') return found === 'true';
+  return typeof wanted === 'object' ? plain(JSON.parse(found)) : found;
+}
+
+/** A value with numbers for bigints, lists for vectors, and objects without members that are null, in the order of their names. */
+function plain(value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object') return value;
+  if (Symbol.iterator in value && !('toJSON' in value && !('toArray' in value)))
+    return Array.from(value as Iterable<unknown>, plain);
+  const object = 'toJSON' in value ? (value as { toJSON(): object }).toJSON() : value;
+  const members = Object.entries(object as Row).map(([key, one]) => [key, plain(one)] as const);
+  return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
+}
+
+function delimited(bytes: Buffer, delimiter: string): FileTable {
+  const options = delimiter === ',' ? {} : { delimiter };
+  const [names, ...rows] = parse(bytes, options) as string[][];
+  return { names: names!, rows };
+}
+
+async function sheet(bytes: Buffer): Promise<FileTable> {
+  const workbook = new ExcelJS.Workbook();
+  await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
+  const records = workbook.getWorksheet('records')!;
+  const rows = Array.from(
+    { length: records.rowCount },
+    (_, row) =>
+    Array.from({ length: records.columnCount }, (_, i) => records.getRow(row + 1).getCell(i + 1).value), // prettier-ignore
+  );
+  return { names: rows[0]!.map(String), rows: rows.slice(1) };
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startHost } from '../../../scheduler/worker/host.js';
+import type { ToWorker } from '../../../scheduler/worker/messages.js';
+import { until } from '../../until.js';
+import { idOf, startServer, type Client, type TestServer } from '../server.js';
+
+/* Changes of records whose dataset changes between the time when they learn its columns and the time when they find its records. */
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+/** While it is set, imports that are prepared wait for the worker. */
+let isHeld = false;
+const held: ToWorker[] = [];
+let deliver: (message: ToWorker) => void;
+
+beforeAll(async () => {
+  server = await startServer({
+    scheduler: {
+      startHost: (...args) => {
+        const host = startHost(...args);
+        deliver = (message) => host.send(message);
+        const send = (message: ToWorker): void => {
+          if (isHeld && message.type === 'run' && message.kind === 'import') held.push(message);
+          else host.send(message);
+        };
+        return { ...host, send };
+      },
+    },
+  });
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Races' }));
+});
+afterAll(() => server.close());
+
+/** The records of a dataset; with their ids and commits if `isWhole`. */
+async function found(datasetId: number, isWhole = false) {
+  const body = { limit: 100, ...(!isWhole && { exclude_fields: ['_id', '_commit'] }) };
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+  return json['results'] as readonly Readonly<Record<string, unknown>>[];
+}
+
+test.each([
+  ['upsert', '_id', { key: 'a', n: 7, o: { x: 1, y: 2 }, added: 'x' }],
+  ['upsert', 'key', { key: 'a', n: 7, o: { x: 1, y: 2 }, added: 'x' }],
+  ['overwrite', '_id', { n: 7 }],
+])('an %s by %s knows the columns of the records that it replaces', async (mode, key, expected) => {
+  const name = `${mode} by ${key}`;
+  const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+  const change = (commit_mode: string, records: readonly object[]) =>
+    ann.post('/v2/dataset_imports', {
+      dataset_id,
+      commit_mode,
+      records,
+      ...(key !== '_id' && commit_mode !== 'append' && { id_fields: [key] }),
+    });
+  await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
+  const [first] = await found(dataset_id, true);
+  const named = { [key]: first![key] };
+  isHeld = true;
+  const changed = change(mode, [{ ...named, n: 7 }]);
+  await until(() => held.length === 1);
+  isHeld = false;
+  // This commit adds a field, and a member of an object, to the record that the other one is about to replace.
+  expect((await change('upsert', [{ ...named, added: 'x', o: { y: 2 } }])).status).toBe(201);
+  deliver(held.pop()!);
+  expect((await changed).status).toBe(201);
+  const [after, other] = await found(dataset_id);
+  expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(
+    expected,
+  );
+  expect(other).toMatchObject({ key: 'b', n: 2 });
+});

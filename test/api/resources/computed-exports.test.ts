@@ -1,0 +1,291 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { gunzipSync } from 'node:zlib';
+import { differences } from '../read-table.js';
+import { startLab } from '../lab.js';
+import { idOf, waitFor, type Answer } from '../server.js';
+
+/*
+ * Exports with fields that they compute (contract 11.2, 19.5), and pages of queries in other formats than JSON. Every format is read back by other
+ * code and compared with the JSON page of the query that computes the same.
+ */
+
+const { server, ann, newDataset } = await startLab();
+const genes = ['BRCA1', 'TP53', 'EGFR', null];
+const count = 400;
+const records = Array.from({ length: count }, (_, i) => ({
+  i,
+  gene: genes[(i * 7) % 4],
+  ad: i % 11 === 0 ? [] : [i % 13, (i * 5) % 9],
+  vaf: i % 6 === 0 ? null : i / 8,
+  seen: `20${10 + (i % 12)}-0${1 + (i % 9)}-11`,
+  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
+}));
+
+const target_fields = [
+  { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
+  { name: 'ratio', expression: 'record.ad[0] / record.depth', data_type: 'double', depends_on: ['depth'] },
+  { name: 'label', expression: "(record.gene or 'none').lower() + ', \"' + str(record.i % 7)", data_type: 'string' },
+  { name: 'tags', expression: "[record.gene, 'x' + str(record.i % 3)]", data_type: 'string', is_list: true },
+  { name: 'isBig', expression: 'record.i > 100', data_type: 'boolean' },
+  { name: 'day', expression: 'record.seen', data_type: 'date' },
+  { name: 'gene', expression: 'value and value + str(len(value))' },
+  { name: 'hidden', expression: 'record.i', is_transient: true },
+  { name: 'double', expression: 'record.hidden * 2' },
+  { name: 'parts', expression: "{'rest': record.i % 4, 'csq': get(record, 'info.csq')}" },
+  { name: 'mixed', expression: "record.i if record.i % 50 else 'fifty'" },
+  { name: 'none', expression: 'None' },
+  { name: 'count', expression: "dataset_count(D, filters=[['i', record.i // 2]])", data_type: 'long' },
+  { name: 'constant', expression: 7.5 },
+  { name: 'seen', data_type: 'string' },
+] as const; // prettier-ignore
+
+let datasetId: number;
+
+beforeAll(async () => {
+  datasetId = await newDataset();
+  // In parts, so that there are several segments.
+  for (let from = 0; from < count; from += 150)
+    await imported({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
+  // Replaced records keep their place among the others, though later segments have them.
+  const replaced = records.filter(({ i }) => i % 90 === 3);
+  await imported({ dataset_id: datasetId, data_records: replaced, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
+});
+
+async function imported(body: object): Promise<void> {
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed'); // prettier-ignore
+}
+
+async function exported(body: object): Promise<Answer> {
+  const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+  expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
+  return done;
+}
+
+async function bytesOf(done: Answer): Promise<Buffer> {
+  const { json } = await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`);
+  return Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
+}
+
+/** The records of the JSON page of a query. */
+async function page(body: object): Promise<readonly Row[]> {
+  const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
+  expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+  return json['results'] as readonly Row[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const formats = ['csv', 'csv-expand', 'csv-gz', 'tsv', 'excel', 'excel-expand', 'parquet', 'arrow'] as const; // prettier-ignore
+
+/** The page of a query in another format. */
+async function pageOf(body: object, accept: string): Promise<Buffer> {
+  const answer = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json', accept },
+    body: JSON.stringify({ limit: 10_000, ...body }),
+  });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  expect([answer.status, answer.status === 200 ? '' : bytes.toString()]).toEqual([200, '']);
+  expect(answer.headers.get('content-type')).toContain(accept);
+  return bytes;
+}
+
+const pageTypes = [['text/csv', 'csv'], ['application/vnd.apache.arrow.stream', 'arrow']] as const; // prettier-ignore
+
+/** Exports a query in all formats, asks for its pages in those that pages have, and compares each with the JSON page. */
+async function expectAlike(
+  params: object,
+  body: object,
+  some: readonly string[] = formats,
+): Promise<readonly Row[]> {
+  const [wanted, json, ...others] = await Promise.all([
+    page({ ...params, ...body }),
+    ...['json', ...some].map((format) => exported({ format, params, ...body })),
+  ]);
+  const lines = gunzipSync(await bytesOf(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(wanted);
+  expect(json!.json['documents_count']).toBe(wanted.length);
+  for (const [i, format] of some.entries()) {
+    const done = others[i]!;
+    const found = await differences(format, await bytesOf(done), wanted);
+    expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
+  }
+  for (const [type, format] of pageTypes) {
+    const bytes = await pageOf({ ...params, ...body }, type);
+    expect([type, (await differences(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
+  }
+  return wanted;
+}
+
+const annotator_params = (): object => ({ data: { D: datasetId } });
+
+describe('every format has what the page has', () => {
+  test('of fields of all types', async () => {
+    const csv = await bytesOf(await exported({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
+    expect(csv.toString().split('\r\n')).toEqual([
+      'i,gene,info.af,seen,depth,ratio,label,tags,isBig,day,double,parts.rest,parts.csq,mixed,none,count,constant,_errors.ratio',
+      '0,BRCA15,0,2010-01-11,0,,"brca1, ""0","[""BRCA1"",""x0""]",false,2010-01-11,0,0,"[""stop"",""gain""]",fifty,,1,7.5,list index out of range',
+      '1,,0.25,2011-02-11,6,0.16666666666666666,"none, ""1","[null,""x1""]",false,2011-02-11,2,1,,1,,1,7.5,',
+      '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"egfr, ""2","[""EGFR"",""x2""]",false,2012-03-11,4,2,,2,,1,7.5,',
+      '',
+    ]);
+    await expectAlike({ limit: 200 }, { target_fields, annotator_params: annotator_params() });
+  });
+
+  test('in the order and with the limit of the query, and the fields that it asks for', async () => {
+    const x = [{ name: 'x', expression: 'record.i % 10 + len(record.ad)', data_type: 'integer' }];
+    const params = { filters: [['i__range', [100, 300]]], ordering: ['-vaf', 'i'], limit: 50, fields: ['info', 'i'] }; // prettier-ignore
+    const found = await expectAlike(params, { target_fields: x });
+    expect(found).toHaveLength(50);
+    expect(found[0]).toEqual({ info: { af: 74.75 }, i: 299, x: 11 });
+    await expectAlike({ limit: 5, exclude_fields: ['_id', 'ad', 'info.af'] }, { target_fields: x }, ['csv', 'arrow']); // prettier-ignore
+    await expectAlike({ limit: 5, fields: ['_commit', 'gene', '_id'] }, { target_fields: x }, ['csv-expand', 'parquet']); // prettier-ignore
+  });
+
+  test('where expressions make other records', async () => {
+    const csq = { name: 'csq', expression: "get(record, 'info.csq')", is_list: true };
+    const exploded = await expectAlike({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
+    expect(exploded.map(({ i, csq: one }) => `${i} ${one}`).slice(0, 4)).toEqual(['0 stop', '0 gain', '1 null', '2 null']); // prettier-ignore
+    expect(exploded).toHaveLength(14);
+    const melted = "melt(record, fields=['i', 'vaf'], key_field='what', value_field='of')";
+    const rows = await expectAlike({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }, ['excel', 'parquet']); // prettier-ignore
+    expect(rows).toHaveLength(60);
+    const late = "{'a': record.i, **({'late': 1} if record.i > 2 else {})}";
+    const failing = { target_fields: [{ name: 'x', expression: '1 // record.a' }], annotator_params: { pre_annotation_expression: late } }; // prettier-ignore
+    expect((await expectAlike({ limit: 5 }, failing, ['tsv', 'arrow']))[0]).toEqual({ a: 0, x: null, _errors: { x: expect.stringContaining('zero') } }); // prettier-ignore
+    const even = await expectAlike({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }, ['csv-expand', 'arrow']); // prettier-ignore
+    expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
+  });
+
+  test('under names that only case tells apart, with dots, and of reserved fields', async () => {
+    const own = await newDataset();
+    await imported({ dataset_id: own, data_records: [{ Name: 'A', n: 1, _errors: { old: 'bad' } }, { Name: 'B', n: 0 }] }); // prettier-ignore
+    const { json } = await ann.get(`/v2/datasets/${own}/fields`);
+    const [field] = (json['data'] as readonly { id: number; name: string }[]).filter(({ name }) => name === 'n'); // prettier-ignore
+    await ann.patch(`/v2/dataset_fields/${field!.id}`, { title: 'Number' });
+    const target_fields = [
+      { name: 'name', expression: 'record.Name.lower()' },
+      { name: 'NAME', expression: '1 / record.n', data_type: 'double' },
+      { name: 'n.x', expression: '[record.n]', data_type: 'integer', is_list: true },
+      { name: '_id', expression: "'id ' + record.Name", data_type: 'string' },
+    ];
+    const body = { dataset_id: own, params: { exclude_fields: ['_commit'] }, target_fields };
+    const csv = (await bytesOf(await exported({ ...body, format: 'csv' }))).toString();
+    expect(csv.split('\r\n')).toEqual([
+      '_id,Name,Number,_errors.old,_errors.NAME,name,NAME,n.x',
+      'id A,A,1,bad,,a,1,[1]',
+      'id B,B,0,,division by zero,b,,[0]',
+      '',
+    ]);
+    const page = await ann.call('POST', `/v2/datasets/${own}/data`, JSON.stringify({ ...body.params, target_fields }), { accept: 'text/csv' }); // prettier-ignore
+    expect(page.text).toBe(csv);
+  });
+
+  test('where there is no record', async () => {
+    const target_fields = [{ name: 'n', expression: '1', data_type: 'long' }, { name: 's', expression: '"x"' }]; // prettier-ignore
+    const csv = async (body: object): Promise<string> => (await bytesOf(await exported({ format: 'csv', ...body }))).toString(); // prettier-ignore
+    expect(await csv({ params: { filters: [['i', -1]], fields: ['info.af', 'i'] }, target_fields })).toBe('info.af,i,n,s\r\n'); // prettier-ignore
+    const nothing = { post_annotation_expression: 'None' };
+    expect(await csv({ params: { fields: ['i'] }, annotator_params: nothing })).toBe('\r\n');
+  });
+
+  test('where parts of the records have other types', async () => {
+    const own = await newDataset();
+    const many = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    for (let from = 0; from < many.length; from += 5_000)
+      await imported({ dataset_id: own, data_records: many.slice(from, from + 5_000) });
+    const fields = [
+      { name: 'text', expression: "record.n if record.n < 17000 else 'x' + str(record.n)" },
+      { name: 'real', expression: 'record.n if record.n != 18000 else 0.5' },
+      { name: 'object', expression: "{'a': record.n} if record.n < 19000 else {'b': str(record.n)}" },
+      { name: 'whole', expression: 'record.n * 2 ** 31' },
+      { name: 'late', expression: 'None if record.n < 19999 else [1]' },
+    ]; // prettier-ignore
+    const body = { dataset_id: own, params: { fields: ['n'] }, target_fields: fields };
+    const wanted = many.map(({ n }) => ({
+      n,
+      text: n < 17_000 ? n : `x${n}`,
+      real: n === 18_000 ? 0.5 : n,
+      object: n < 19_000 ? { a: n } : { b: String(n) },
+      whole: n * 2 ** 31,
+      late: n < 19_999 ? null : [1],
+    }));
+    const bytes = await bytesOf(await exported({ ...body, format: 'parquet' }));
+    expect((await differences('parquet', bytes, wanted)).slice(0, 5)).toEqual([]);
+  });
+
+  test('of values that a type cannot have, with a warning', async () => {
+    const far = [{ name: 'far', expression: "float('inf') if record.i == 1 else 1.0" }];
+    const params = { fields: ['i'], limit: 3 };
+    const done = await exported({ format: 'csv', params, target_fields: far });
+    expect((await bytesOf(done)).toString()).toBe('i,far\r\n0,1\r\n1,\r\n2,1\r\n');
+    expect(done.json['metadata']).toMatchObject({ warnings: [{ field: 'far', count: 1, message: expect.stringContaining('null is stored') }] }); // prettier-ignore
+  });
+});
+
+describe('find, sort and select by computed fields', () => {
+  const x = { name: 'x', expression: 'record.i % 10', data_type: 'integer' };
+  const late = { name: 'late', expression: "{'n': record.i * 2, 's': record.gene}" };
+
+  test.each<[object, readonly object[], number]>([
+    [{ filters: [['x', 3]], fields: ['i', 'x'] }, [x], 40],
+    [{ ordering: ['-x', 'i'], limit: 45, fields: ['x', 'i'] }, [x], 45],
+    [{ filters: [['i__lt', 90], { or: [['x__gt', 7], ['gene', 'TP53']] }], ordering: ['i'] }, [x], 36],
+    [{ query: 'x:3 OR x:4', fields: ['i'] }, [x], 80],
+    [{ filters: [['late.n__gte', 700]], ordering: ['-late.n'], fields: ['i'] }, [late], 50],
+    [{ filters: [['late.s', 'EGFR']], query: 'i:[0 TO 99]', limit: 7 }, [late], 7],
+    [{ filters: [['x', 11]], fields: ['i'] }, [x], 0],
+    [{ fields: ['x'], limit: 3 }, [x, late], 3],
+  ])('%j', async (params, fields, records) => {
+    const found = await expectAlike(params, { target_fields: fields }, ['csv', 'parquet']);
+    expect(found).toHaveLength(records);
+  }); // prettier-ignore
+
+  test('of which other records are made', async () => {
+    const body = { target_fields: [x], annotator_params: { post_annotation_expression: '[record] * record.x' } }; // prettier-ignore
+    const found = await expectAlike({ filters: [['x__in', [0, 2, 3]]], ordering: ['-i'], limit: 3, fields: ['i'] }, body, ['tsv', 'excel']); // prettier-ignore
+    expect(found).toEqual([{ i: 393, x: 3 }, { i: 393, x: 3 }, { i: 393, x: 3 }, { i: 392, x: 2 }, { i: 392, x: 2 }]); // prettier-ignore
+  });
+
+  test('of an earlier version', async () => {
+    const { json } = await ann.get(`/v2/datasets/${datasetId}/commits`);
+    const as_of = (json['data'] as readonly { id: number }[]).at(-1)!.id;
+    const csv = await bytesOf(await exported({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
+    expect(csv.toString()).toBe('i,x\r\n149,9\r\n139,9\r\n');
+  });
+
+  test.each<[object, string, object]>([
+    [{ filters: [['x__gt', 'many']] }, 'filters', {}],
+    [{ filters: [['x', 1], ['genee', 'TP53']] }, 'Did you mean', {}],
+    [{ ordering: ['x', 'noted'] }, 'noted', {}],
+    [{ facets: { x: {} } }, 'Not supported in an export', {}],
+    [{ filters: [['x', 1]], explain: true }, 'explain', {}],
+    [{ filters: [['x', 1]], limit: 0 }, 'limit', {}],
+    [{ filters: [['x', 1]], fields: ['y'] }, 'y', {}],
+    [{ filters: [['x', 1]] }, 'pre_annotation_expression', { annotator_params: { pre_annotation_expression: 'record' } }],
+  ])('400: %j names %s', async (params, wanted, more) => {
+    const body = { dataset_id: datasetId, format: 'csv', params, target_fields: [x], ...more };
+    const { status, json } = await ann.post('/v2/dataset_exports', body);
+    expect([status, Object.keys(json)]).toEqual([400, ['params']]);
+    expect(JSON.stringify(json)).toContain(wanted);
+  }); // prettier-ignore
+
+  test('by a field of which the type is known only from its values', async () => {
+    const auto = { name: 'auto', expression: 'record.gene' };
+    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params: { filters: [['auto__gt', 'x']] }, target_fields: [auto] }); // prettier-ignore
+    const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('does not apply to auto, which is of type string')]); // prettier-ignore
+  });
+});
+
+test('have the rights of their user: a dataset that nobody may read is an error of the record', async () => {
+  const bob = await server.user('bob');
+  const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+  const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
+  const x = [{ name: 'x', expression: `dataset_count('${secret}')` }];
+  const csv = await bytesOf(await exported({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
+  expect(csv.toString()).toMatch(/^i,x,_errors\.x\r\n0,,.*Dataset query failed/);
+});

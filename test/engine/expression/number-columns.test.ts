@@ -1,0 +1,76 @@
+import { expect, test } from '@jest/globals';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { Float, type PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+
+const ints = [
+  0,
+  1,
+  -1,
+  2,
+  7,
+  -7,
+  16384,
+  2 ** 31,
+  -(2 ** 31),
+  2 ** 52 + 1,
+  2 ** 53 - 1,
+  1 - 2 ** 53,
+];
+const floats = [0.5, -0.25, 1e-3, 1.5e300, -1.5e300, 1e-300, 3.75];
+const rows = 60;
+
+test(`numbers of many records are those of each record (seed ${seed})`, () => {
+  const next = random(seed);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
+  const columns = {
+    i: Array.from({ length: rows }, () => pick(ints)),
+    j: Array.from({ length: rows }, () => pick([...ints, null])),
+    f: Array.from({ length: rows }, () => pick(floats)),
+  };
+  const records = columns.i.map((i, row) =>
+    JSON.stringify({ i, o: { j: columns.j[row] }, f: columns.f[row] }),
+  );
+  const atoms = ['record.i', 'record.o.j', "record['f']", '3', '-2', '0.5', '16384', 'True'];
+  const made = (depth: number): string => {
+    if (depth === 0) return pick(atoms);
+    const operator = pick([...'+-*/%', '//', '+', '-', '<', '<=', '==', '!=', '>', 'and', 'or', 'if', '-x', 'not']); // prettier-ignore
+    const [a, b] = [made(depth - 1), made(depth - 1)];
+    if (operator === 'if') return `(${a} if ${made(depth - 1)} else ${b})`;
+    if (operator === '-x') return `(-${a})`;
+    return operator === 'not' ? `(not ${a})` : `(${a} ${operator} ${b})`;
+  };
+  let compared = 0;
+  for (let round = 0; round < 400; round++) {
+    const source = made(1 + Math.floor(next() * 3));
+    const expression = compileExpression(source);
+    const columnOf = (path: number): NumberColumn => {
+      const name = (expression.pathsRead as readonly (readonly string[])[])[path]!.at(-1)!;
+      const values = columns[name as keyof typeof columns].map((value) => value ?? Number.NaN);
+      return { kind: name === 'f' ? 'float' : 'int', values: Float64Array.from(values) };
+    };
+    const found = expression.evaluateNumbers(columnOf, rows);
+    if (found === undefined) continue;
+    for (let row = 0; row < rows; row++) {
+      const value = found.values[row]!;
+      if (Number.isNaN(value)) continue;
+      const ours = { float: new Float(value), int: value, bool: value === 1 }[found.kind];
+      const wanted = oneResult(() => expression.evaluate(valueOfJson(records[row]!) as PyDict));
+      expect([source, records[row], ours]).toEqual([source, records[row], wanted]);
+      compared++;
+    }
+  }
+  expect(compared).toBeGreaterThan(2000);
+});
+
+/** A value, or the text of an error. */
+function oneResult(evaluate: () => PyValue): PyValue {
+  try {
+    return evaluate();
+  } catch (error) {
+    return String(error);
+  }
+}

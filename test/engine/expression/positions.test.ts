@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { SourceText } from '../../../engine/expression/syntax/tokenizer.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+
+test(`a position is the line and the character that the text before it ends in (seed ${seed})`, () => {
+  const next = random(seed);
+  const parts = ['a', '\n', '\r\n', '\r', '😀', 'é', ' ', '\ud83d', 'x'];
+  for (let round = 0; round < 500; round++) {
+    const source = Array.from({ length: 12 }, () => parts[Math.floor(next() * parts.length)]!);
+    const text = new SourceText(source.join(''));
+    for (let i = 0; i < source.length; i++) {
+      const before = source.slice(0, i).join('');
+      const lines = before.split(/\r\n|\r|\n/);
+      const column = Array.from(lines.at(-1)!).length + 1;
+      // A line break of two characters that the parts happen to make is looked at as a whole.
+      if (before.endsWith('\r') && source[i]!.startsWith('\n')) continue;
+      expect(text.position(before.length)).toEqual({ line: lines.length, column });
+    }
+  }
+});
+
+test('the time to compile grows as the length of the source', () => {
+  const took = (items: number): number => {
+    const source = `[${'1,'.repeat(items)}1]`;
+    const from = performance.now();
+    compileExpression(source);
+    return performance.now() - from;
+  };
+  took(4000);
+  // Ten times the length takes ten times as long, not a hundred times.
+  expect(took(40_000)).toBeLessThan(40 * Math.max(took(4000), took(4000), took(4000)));
+});

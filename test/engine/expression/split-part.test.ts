@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { evaluated } from './evaluated.js';
+
+test(`a part of a split text is the item of the list of parts (seed ${seed})`, () => {
+  const next = random(seed);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
+  for (let round = 0; round < 3000; round++) {
+    const length = pick([3, 3, 8, 300]);
+    const s = Array.from({ length }, () => pick(['a', '-', ';', '😀', '; '])).join('');
+    const separator = pick(['-', ';', '; ', 'a', '😀', '--', 'xyz']);
+    const index = Math.floor(next() * 9) - 4;
+    const record = JSON.stringify({ s: pick([s, s, s, null, 7, [s]]) });
+    const found = evaluated(`record.s.split('${separator}')[${index}]`, record);
+    const wanted = evaluated(`(lambda parts: parts[${index}])(record.s.split('${separator}'))`, record); // prettier-ignore
+    expect([record, separator, index, found]).toEqual([record, separator, index, wanted]);
+  }
+});
+
+test('a part of a split text costs what the list would cost', () => {
+  const limit = (source: string): string => {
+    const expression = compileExpression(source, { limits: { elements: 10 } });
+    return evaluatedError(() => expression.evaluate(undefined));
+  };
+  const whole = limit("('a,' * 20).split(',')");
+  expect(whole).toContain('a collection of more than 10 elements');
+  expect(limit("('a,' * 20).split(',')[3]")).toBe(whole);
+  expect(limit("('a,' * 9).split(',')[3]")).toBe('');
+  expect(limit("[0].pop().split(',')[3]")).toContain("'int' object has no attribute 'split'");
+});
+
+/** The text of the error; empty without one. */
+function evaluatedError(evaluate: () => unknown): string {
+  try {
+    evaluate();
+    return '';
+  } catch (error) {
+    return String(error);
+  }
+}

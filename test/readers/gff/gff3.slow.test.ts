@@ -1,0 +1,2 @@
+// Each file in all three layers.
+import './gff3.test.js';

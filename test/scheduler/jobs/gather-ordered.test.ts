@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { mkdir, readdir } from 'node:fs/promises';
+import type { RowBatch, RowRef } from '../../../engine/query/plan/executor.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
+import {
+  chunkRows,
+  countRows,
+  type ChunkRows,
+  type ChunkSegment,
+} from '../../../scheduler/jobs/migration/chunk-rows.js';
+import { gatherOrdered } from '../../../scheduler/jobs/migration/gather-ordered.js';
+import {
+  partitionRows,
+  type PartitionOrder,
+} from '../../../scheduler/jobs/migration/partition-rows.js';
+import { columnsIn, readRows } from '../../../scheduler/jobs/migration/read-rows.js';
+import type { Pool } from '../../../scheduler/worker/pool.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { Lake } from '../lake.js';
+
+const imports = 8;
+const recordsOfImport = 24;
+const fanOut = 4;
+
+let lake: Lake;
+let snapshot: Snapshot;
+let scratches = 0;
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  const datasetId = await lake.dataset();
+  const scheduler = await lake.schedule({ report: () => undefined, quietMs: Infinity });
+  for (let i = 0; i < imports; i++) {
+    // Some segments have fields that others lack, and narrower numbers.
+    const records = Array.from({ length: recordsOfImport }, (_, k) => ({
+      n: i * recordsOfImport + k,
+      ...(i % 2 === 0 && { word: `w${k}`, list: [`a${k}`, 'b'], deep: { x: k, ...(k % 3 === 0 && { y: 'z' }) } }),
+      ...(i === 7 && { late: k / 2 }),
+    })); // prettier-ignore
+    const task = await lake.inline(datasetId, records.map((one) => JSON.stringify(one)).join('\n'));
+    scheduler.wake();
+    await scheduler.wait(task.id);
+  }
+  await scheduler.close();
+  snapshot = await lake.store.snapshot(datasetId);
+  expect(snapshot.segments.length).toBe(imports);
+});
+afterAll(() => lake.remove());
+
+const next = random(seed);
+
+/** Rows of the first segments, in a random order. */
+function shuffled(segments: number): readonly RowRef[] {
+  const refs = Array.from({ length: segments * recordsOfImport }, (_, i): RowRef => [
+    Math.floor(i / recordsOfImport),
+    i % recordsOfImport,
+  ]);
+  return refs
+    .map((ref) => [next(), ref] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, ref]) => ref);
+}
+
+/** Chunks of `most` rows. */
+function chunksOf(refs: readonly RowRef[], most: number): readonly ChunkRows[] {
+  const files = segmentFiles(snapshot);
+  return Array.from({ length: Math.ceil(refs.length / most) }, (_, i) => {
+    const own = refs.slice(i * most, (i + 1) * most);
+    const numbers = [...new Set(own.map(([segment]) => segment))];
+    const segments = numbers.map((number): ChunkSegment => ({
+      number,
+      file: files[number]!.path,
+      segment: snapshot.segments[number]!,
+      rows: 'all',
+    }));
+    const order = Int32Array.from(own.flatMap(([segment, row]) => [numbers.indexOf(segment), row]));
+    return { segments, order };
+  });
+}
+
+async function* given(chunks: readonly ChunkRows[]): AsyncGenerator<ChunkRows> {
+  yield* chunks;
+}
+
+/** What gathering has read: the rows of the files of its jobs, and how often each file. */
+interface Work {
+  rows: number;
+  readonly files: Map<string, number>;
+}
+
+async function gathered(
+  chunks: readonly ChunkRows[],
+  more: { directChunks?: number } = { directChunks: 1 },
+): Promise<{
+  readonly chunks: readonly ChunkRows[];
+  readonly work: Work;
+  readonly scratch: string;
+}> {
+  const scratch = lake.data.path('scratch', `gather-${scratches++}`);
+  await mkdir(scratch);
+  const work: Work = { rows: 0, files: new Map() };
+  const run = (_: string, job: (attempt: number) => PartitionOrder): Promise<unknown> => {
+    const order = structuredClone(job(1));
+    for (const { file, segment } of order.rows.segments) {
+      work.rows += segment.rows;
+      work.files.set(file, (work.files.get(file) ?? 0) + 1);
+    }
+    return partitionRows(order);
+  };
+  const context = { pool: { threads: 2, run } as unknown as Pool, scratch, signal: new AbortController().signal }; // prettier-ignore
+  const found: ChunkRows[] = [];
+  const options = { snapshot, columns: snapshot.columns, context, fanOut, ...more };
+  for await (const chunk of gatherOrdered(given(chunks), options)) found.push(chunk);
+  return { chunks: found, work, scratch };
+}
+
+/** The records of a chunk. */
+async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
+  const columns = columnsIn(chunk, [...reservedColumns, ...snapshot.columns]);
+  const data = await readRows(chunk, columns);
+  const { Vector } = await import('apache-arrow');
+  const vectors = data.map((one) => new Vector([one]));
+  return Array.from({ length: countRows(chunk) }, (_, row) =>
+    JSON.stringify(vectors.flatMap((vector, i) => {
+      const value: unknown = vector.get(row);
+      return value === null ? [] : [[columns[i]!.name, String(value)]];
+    })),
+  ); // prettier-ignore
+}
+
+const all = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
+  (await Promise.all(chunks.map(recordsOf))).flat();
+
+describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
+  test.each([
+    [2, 24],
+    [3, 7],
+    [imports, 24],
+    [imports, 5],
+  ])('of %s segments, in chunks of %s, have the same records', async (segments, most) => {
+    const before = chunksOf(shuffled(segments), most);
+    const { chunks } = await gathered(before);
+    expect(chunks.map(countRows)).toEqual(before.map(countRows));
+    expect(await all(chunks)).toEqual(await all(before));
+  });
+
+  test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {
+    for (const [segments, most] of [[3, 10], [imports, 10], [imports, 4]] as const) {
+      const before = chunksOf(shuffled(segments), most);
+      const rows = segments * recordsOfImport;
+      const { chunks, work } = await gathered(before);
+      const rounds = Math.ceil(Math.log(before.length) / Math.log(fanOut));
+      expect([most, work.rows]).toEqual([most, rows * rounds]);
+      expect([...work.files.values()].every((times) => times === 1)).toBe(true);
+      const held = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
+      expect(held.reduce((sum, count) => sum + count, 0)).toBe(rows);
+      // Each chunk of the source would be read from as many segments as it has rows in.
+      expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsOfImport, 0)).toBeGreaterThan(rows * rounds);
+    }
+  }); // prettier-ignore
+
+  test('leave no files but those of the chunks and the order', async () => {
+    const { chunks, scratch } = await gathered(chunksOf(shuffled(imports), 10));
+    const used = new Set(chunks.flatMap((chunk) => chunk.segments.map(({ file }) => file)));
+    expect((await readdir(scratch)).length).toBe(used.size + 1);
+  });
+
+  test('stay as they are if they are few, or have the order of their segments', async () => {
+    const few = chunksOf(shuffled(2), 40);
+    const plain = [{ segments: few[0]!.segments }];
+    const { chunks, work } = await gathered([...plain, ...few], { directChunks: 2 });
+    expect(chunks).toEqual([...plain, ...few]);
+    expect(work.rows).toBe(0);
+  });
+});
+
+test('rows of a segment that come in many batches are copied once', async () => {
+  async function* batches(): AsyncGenerator<RowBatch> {
+    for (let row = 0; row < recordsOfImport; row++) yield { segment: 1, rows: Int32Array.of(row) };
+    yield { segment: 2, rows: 'all' };
+  }
+  const set = jest.spyOn(Int32Array.prototype, 'set');
+  try {
+    const found: ChunkRows[] = [];
+    for await (const chunk of chunkRows(batches(), snapshot, 3)) found.push(chunk);
+    const rows = found.flatMap(({ segments }) => segments.map((one) => one.rows));
+    expect(rows).toEqual([Int32Array.from({ length: recordsOfImport }, (_, row) => row), 'all']);
+    const copied = set.mock.calls.reduce((sum, [from]) => sum + from.length, 0);
+    expect(copied).toBe(recordsOfImport);
+  } finally {
+    set.mockRestore();
+  }
+});
