@@ -40,7 +40,7 @@ export const fieldKeys =
 /** Contract 10.1, and `dry_run`, which is ours. */
 export const importKeys =
   words(`class_name id task_id url title description status error_message dataset dataset_id vault_id
-  source object_id logical_object source_object manifest commit_mode id_fields target_fields entity_params reader_params
+  source object_id logical_object source_object manifest commit_mode id_fields target_fields entity_params reader_params rejected_url
   validation_params annotator_params include_errors genome_build priority dry_run import_messages metadata tags dataset_commits
   timestamps user user_id created_at updated_at`);
 /** Contract 11.1, and `as_of` and `commit_id`, which are ours. */

@@ -1,0 +1,2 @@
+// Datasets of several parts.
+import './export.test.js';
