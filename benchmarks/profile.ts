@@ -81,6 +81,7 @@ async function work(format: Format, path: string, folder: string, most: number) 
         columns: [],
         isFinal: false,
         isDryRun: false,
+        isIntermediate: false,
         rejectedBytes: 0,
         validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true },
         transient: [],

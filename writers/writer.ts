@@ -7,30 +7,9 @@ import {
   cellColumns,
   type ProjectedCells,
   type CellFormat,
+  type CellNames,
 } from '../engine/query/results/cells.js';
 import type { Projected } from '../engine/query/results/projection.js';
-
-/** A column of cells; nested columns have dotted names. */
-export interface WriterColumn {
-  readonly name: string;
-  readonly title: string;
-}
-
-/** The columns of the cells of a projection; `titles` are by `titleKey`. */
-export function writerColumns(
-  projection: readonly Projected[],
-  titles: ReadonlyMap<string, string>,
-): readonly WriterColumn[] {
-  return cellColumns(projection).map(({ path }) => {
-    const name = path.join('.');
-    return { name, title: titles.get(titleKey(path)) || name };
-  });
-}
-
-/** The key of the title of the field at a path. */
-export function titleKey(path: readonly string[]): string {
-  return path.join('\n');
-}
 
 /** Options that a request may set. */
 export interface WriterOptions {
@@ -59,7 +38,7 @@ export interface FileContext {
   /** Columns of the records. */
   readonly projection: readonly Projected[];
   /** Columns of the cells: those of `cellColumns`. */
-  readonly columns: readonly WriterColumn[];
+  readonly columns: readonly CellNames[];
   /** The length of the longest list of each of `columns`; null unless the format expands lists. */
   readonly longest: readonly number[] | null;
   readonly options: WriterOptions;
@@ -68,7 +47,7 @@ export interface FileContext {
 }
 
 /** One of the cells that every record of a file has. */
-export interface FileCell extends WriterColumn {
+export interface FileCell extends CellNames {
   /** The column of its values. */
   readonly column: ProjectedCells['column'];
   /** Whether it has a whole list, as JSON. */

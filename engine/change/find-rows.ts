@@ -112,14 +112,11 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   };
 }
 
-/** The rows of a segment that keys name by themselves. */
-function livingRows(
-  { rows: count, deletion, baseRowId, ...file }: SearchedFile,
-  placed: PlacedRows,
-): FoundInFile {
-  // prettier-ignore
+/** Those of the rows of a segment that are not deleted. */
+function livingRows(segment: SearchedFile, placed: PlacedRows): FoundInFile {
   if (placed.rows.length === 0) return nothing;
-  const gone = new Uint8Array(count);
+  const { deletion, baseRowId } = segment;
+  const gone = new Uint8Array(segment.rows);
   if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
   const order = ascendingOrder(placed.rows);
   const rows: number[] = [];
@@ -130,11 +127,11 @@ function livingRows(
     rows.push(placed.rows[i]!);
     keys.push(placed.keys[i]!);
   }
-  const rowIds =
-    baseRowId === undefined
-      ? withFile(file, (opened) => rowIdsOf(opened, undefined, rows))
-      : new Float64Array(rows.map((row) => baseRowId + row));
-  return { rows: new Int32Array(rows), keys: new Int32Array(keys), rowIds };
+  return {
+    rows: new Int32Array(rows),
+    keys: new Int32Array(keys),
+    rowIds: rowIdsOf(rows, baseRowId, () => withFile(segment, storedRowIds)),
+  };
 }
 
 /** Rows of one file, ascending, the numbers of their keys, and their row ids. */
@@ -173,18 +170,19 @@ function rowsOf(
   return {
     rows: new Int32Array(rows),
     keys: new Int32Array(keys),
-    rowIds: rowIdsOf(file, baseRowId, rows),
+    rowIds: rowIdsOf(rows, baseRowId, () => storedRowIds(file)),
   };
 }
 
+/** The row ids of rows of a segment; `read` returns those of all its rows, if it stores them. */
 function rowIdsOf(
-  file: SegmentFile,
-  baseRowId: number | undefined,
   rows: readonly number[],
+  baseRowId: number | undefined,
+  read: () => Float64Array,
 ): Float64Array {
   if (baseRowId !== undefined) return new Float64Array(rows.map((row) => baseRowId + row));
   if (rows.length === 0) return new Float64Array(0);
-  const stored = storedRowIds(file);
+  const stored = read();
   return new Float64Array(rows.map((row) => stored[row]!));
 }
 

@@ -1,4 +1,4 @@
-import { idLength, placeOfRecord, rowOfRecord } from '../ingest/record-ids.js';
+import { chunkLength, idLength, placeOfRecord, rowOfRecord } from '../ingest/record-ids.js';
 import { Overflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import type { IdRun } from '../store/store.js';
@@ -17,8 +17,6 @@ interface PlacedRun {
   readonly end: number;
 }
 
-const chunkLength = placeOfRecord('0'.repeat(idLength))![0].length;
-
 /**
  * The rows that the `_id`s of a table name, in segments whose `_id`s are known without reading them; empty for a segment of which they are not. Whether a row
  * is deleted is not asked.
@@ -34,7 +32,7 @@ export function placedRows(
     let offset = 0;
     for (const { firstId, rows } of idRuns) {
       const [chunk, first] = placeOfFirst(firstId);
-      const number = chunks.add(Buffer.from(chunk), 0, chunk.length);
+      const number = chunks.add(Buffer.from(chunk), 0, chunkLength);
       (runs[number] ??= []).push({ segment, offset, first, end: first + rows });
       offset += rows;
     }

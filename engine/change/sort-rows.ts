@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { AppError } from '../core/errors.js';
+import { ascendingOrder } from '../core/ascending.js';
+import { concatenated } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { idAfter, placeOfRecord } from '../ingest/record-ids.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
@@ -63,24 +64,18 @@ export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): read
   const classes = dropsDeleted ? [false] : [false, true];
   return classes.flatMap((isDeleted) => {
     const all = sources.map((source) => idsOf(source, isDeleted));
-    const count = all.reduce((sum, ids) => sum + ids.length, 0);
+    const ids = concatenated(Float64Array, all).sort();
+    const count = ids.length;
     if (count === 0) return [];
-    const joined = new Float64Array(count);
-    let at = 0;
-    for (const ids of all) {
-      joined.set(ids, at);
-      at += ids.length;
-    }
-    joined.sort();
     const spans: RowIdSpan[] = [];
     const each = Math.ceil(count / Math.ceil(count / rowsPerSpan));
-    let from = joined[0]!;
+    let from = ids[0]!;
     for (let next = each; next < count; next += each) {
-      const to = joined[next]!;
+      const to = ids[next]!;
       if (to > from) spans.push({ from, to, isDeleted });
       from = to;
     }
-    spans.push({ from, to: joined[count - 1]! + 1, isDeleted });
+    spans.push({ from, to: ids[count - 1]! + 1, isDeleted });
     return spans;
   });
 }
@@ -113,25 +108,17 @@ export async function sortRows({
 }: SortOrder): Promise<SortedSegment> {
   const picked = sources.map((source) => rowsWithin(identified(source), span));
   const count = picked.reduce((sum, { rows }) => sum + rows.length, 0);
-  const keys = new Float64Array(count);
   const numbers = new Uint16Array(count);
-  const rows = new Int32Array(count);
-  if ((span.to - span.from) * count > Number.MAX_SAFE_INTEGER)
-    throw new AppError('internal', `${span.to - span.from} row ids cannot be sorted at once`);
-  let at = 0;
-  for (const [number, one] of picked.entries())
-    for (const [i, row] of one.rows.entries()) {
-      // A row id and the place of its row among those read, as one number.
-      keys[at] = (one.ids[i]! - span.from) * count + at;
-      numbers[at] = number;
-      rows[at++] = row;
-    }
-  keys.sort();
-  const order = Int32Array.from(keys, (key) => key % count);
-  const ids = Float64Array.from(keys, (key) => span.from + Math.floor(key / count));
+  let end = 0;
+  for (const [number, one] of picked.entries()) numbers.fill(number, end, (end += one.rows.length));
+  const rows = concatenated(Int32Array, picked.map((one) => one.rows)); // prettier-ignore
+  const unsorted = concatenated(Float64Array, picked.map((one) => one.ids)); // prettier-ignore
+  const all = Int32Array.from({ length: count }, (_, row) => row);
+  const order = ascendingOrder(unsorted) ?? all;
+  const ids = Float64Array.from(order, (place) => unsorted[place]!);
   const present = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
-  const read = readPicked(sources, picked, [...reservedColumns, ...present]);
-  const [recordIds, commits, ...values] = read.map((data) => taken(data, order));
+  const data = readPicked(sources, picked, [...reservedColumns, ...present]);
+  const [recordIds, commits, ...values] = data.map((column) => taken(column, order));
   const isConsecutive = !span.isDeleted && ids[count - 1]! - ids[0]! === count - 1;
   const segment = await writeRows(
     isConsecutive ? present : [rowIdColumn, ...present],
@@ -142,7 +129,6 @@ export async function sortRows({
     sources: Uint16Array.from(order, (place) => numbers[place]!),
     rows: Int32Array.from(order, (place) => rows[place]!),
   });
-  const all = Int32Array.from({ length: count }, (_, row) => row);
   return {
     segment: {
       ...segment,

@@ -75,14 +75,11 @@ function partOf(
   rows: RowsToRead['rows'],
 ): LeafPart {
   const chunk = group.chunks[number]!;
-  const pages = rows === 'all' ? undefined : file.pages(group, chunk);
-  if (rows === 'all' || pages === undefined)
-    return withExtents(
-      file,
-      [chunk],
-      ([bytes]) =>
-      rows === 'all' ? readChunk(bytes!, leaf, chunk) : pickRows(chunkPages(bytes!, chunk), leaf, rows), // prettier-ignore
-    );
+  if (rows === 'all')
+    return withExtents(file, [chunk], ([bytes]) => readChunk(bytes!, leaf, chunk));
+  const pages = file.pages(group, chunk);
+  if (pages === undefined)
+    return withExtents(file, [chunk], ([bytes]) => pickRows(chunkPages(bytes!, chunk), leaf, rows));
   const { extents, among } = pagesOf(chunk, pages, rows);
   const { isCompressed } = chunk;
   return withExtents(file, extents, (parts) =>

@@ -63,6 +63,20 @@ export function enlargedBitmap(bits: Uint8Array, bytes: number): Uint8Array {
   return larger;
 }
 
+/** The elements of several arrays, one after the other. The result does not belong to the pool. */
+export function concatenated<T extends TypedBuffer | Uint16Array>(
+  type: new (length: number) => T,
+  parts: readonly T[],
+): T {
+  const all = new type(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    (all as Uint8Array).set(part as Uint8Array, end);
+    end += part.length;
+  }
+  return all;
+}
+
 /** Number of buffers that this thread has acquired and not released: 0 when no work is under way. For tests. */
 export function outstandingBuffers(): number {
   return outstanding;

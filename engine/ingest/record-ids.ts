@@ -9,8 +9,10 @@ const commitDigits = 10;
 const chunkDigits = 4;
 const rowDigits = 5;
 
+/** Length of the part of an `_id` that all records of a chunk share, in characters. */
+export const chunkLength = commitDigits + chunkDigits;
 /** Length of a record's `_id` in characters. */
-export const idLength = commitDigits + chunkDigits + rowDigits;
+export const idLength = chunkLength + rowDigits;
 
 /** A batch with the columns `_id` and `_commit`, which have buffers of their own. */
 export interface IdentifiedBatch extends Batch {
@@ -56,14 +58,13 @@ export function firstRecordId(commitId: number, chunk: number): string {
 /** The chunk of a record, as the first part of its `_id`, and its row; undefined for an `_id` of another form. */
 export function placeOfRecord(id: string): readonly [chunk: string, row: number] | undefined {
   if (id.length !== idLength || !/^[0-9a-z]+$/.test(id)) return undefined;
-  const first = idLength - rowDigits;
-  return [id.slice(0, first), parseInt(id.slice(first), 36)];
+  return [id.slice(0, chunkLength), parseInt(id.slice(chunkLength), 36)];
 }
 
 /** The row of a record whose `_id` of this form begins at `start`; -1 if a character of the row is no digit. */
 export function rowOfRecord(bytes: Uint8Array, start: number): number {
   let row = 0;
-  for (let at = start + idLength - rowDigits; at < start + idLength; at++) {
+  for (let at = start + chunkLength; at < start + idLength; at++) {
     const code = bytes[at]!;
     if (code >= 48 && code <= 57) row = row * 36 + code - 48;
     else if (code >= 97 && code <= 122) row = row * 36 + code - 87;
@@ -90,9 +91,8 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
   const bytes = filled(rows, current);
-  const first = idLength - rowDigits;
-  for (let row = 0, at = first; row < rows; row++, at += idLength) {
-    for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[first + i]!;
+  for (let row = 0, at = chunkLength; row < rows; row++, at += idLength) {
+    for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[chunkLength + i]!;
     // Increments the number in place: 9 is followed by a, z by 0 with a carry.
     for (let i = idLength - 1; i >= 0; i--) {
       const c = current[i]!;

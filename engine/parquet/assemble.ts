@@ -7,7 +7,7 @@ import {
   type Struct,
   type Utf8,
 } from 'apache-arrow';
-import type { DecodedValues } from './decode-values.js';
+import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 import type { SchemaNode, ParquetSchema } from './schema.js';
 
@@ -118,8 +118,8 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
   const isPresent = (item: number): boolean =>
     nullBitmap === null || ((nullBitmap[item >> 3]! >> (item & 7)) & 1) === 1;
   const pages = parts.flatMap((part) => part.values);
-  if (nullBitmap === null && sumOf(pages, countOf) !== length)
-    throw new RangeError(`a leaf has ${sumOf(pages, countOf)} values for ${length} slots`);
+  if (nullBitmap === null && sumOf(pages, valueCount) !== length)
+    throw new RangeError(`a leaf has ${sumOf(pages, valueCount)} values for ${length} slots`);
   if (ArrowType.isUtf8(type)) return stringData(type, pages, whole, isPresent);
   if (ArrowType.isBool(type)) {
     const data = new Uint8Array((length + 7) >> 3);
@@ -212,7 +212,7 @@ function scatter(
 ): void {
   let item = 0;
   for (const page of pages) {
-    const count = countOf(page);
+    const count = valueCount(page);
     for (let i = 0; i < count; i++, item++) {
       while (item < length && !isPresent(item)) item++;
       if (item >= length) throw new RangeError('a leaf has more values than slots for them');
@@ -221,12 +221,6 @@ function scatter(
   }
   while (item < length && !isPresent(item)) item++;
   if (item < length) throw new RangeError('a leaf has fewer values than slots for them');
-}
-
-function countOf(page: DecodedValues): number {
-  if (page.kind === 'strings') return page.offsets.length - 1;
-  if (page.kind === 'booleans') return page.booleans.length;
-  return page.kind === 'int64s' ? page.int32s.length / 2 : page.int32s.length;
 }
 
 function isWide(type: ArrowType): boolean {

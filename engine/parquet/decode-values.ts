@@ -19,6 +19,13 @@ export type DecodedValues =
   | { readonly kind: 'int64s'; /** Low and high half of each value. */ readonly int32s: Int32Array }
   | { readonly kind: 'strings'; readonly bytes: Uint8Array; readonly offsets: Int32Array };
 
+/** The number of values. */
+export function valueCount(values: DecodedValues): number {
+  if (values.kind === 'booleans') return values.booleans.length;
+  if (values.kind === 'strings') return values.offsets.length - 1;
+  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
+}
+
 /**
  * Decodes `count` values of a page in the encodings that this encoder writes; throws a `RangeError` for any other. `dictionary` holds
  * the entries of the chunk's dictionary page, if it has one.

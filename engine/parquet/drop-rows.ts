@@ -1,4 +1,4 @@
-import type { DecodedValues } from './decode-values.js';
+import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 
 /** A part without some rows, and what these had. */
@@ -54,7 +54,7 @@ export function withoutRows(
   let stringBytes = 0;
   let begin = 0;
   const values = part.values.map((page) => {
-    const count = countOf(page);
+    const count = valueCount(page);
     const reduced = selected(page, stays.subarray(begin, begin + count));
     begin += count;
     if (page.kind === 'strings' && reduced.kind === 'strings')
@@ -79,12 +79,6 @@ export function lowerBound(ascending: Int32Array, least: number): number {
     else high = middle;
   }
   return low;
-}
-
-function countOf(values: DecodedValues): number {
-  if (values.kind === 'booleans') return values.booleans.length;
-  if (values.kind === 'strings') return values.offsets.length - 1;
-  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
 }
 
 function lengthOf(offsets: Int32Array): number {

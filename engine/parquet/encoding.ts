@@ -1,7 +1,9 @@
 import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type DictionaryEncoding } from './dictionary.js';
 import type { ByteSink } from './byte-sink.js';
+import { plainInt32s, plainStrings } from './plain.js';
 import type { Range } from './statistics.js';
+import type { Int32s, Int64s, Strings } from './values.js';
 
 /** Encodings by their number in parquet.thrift (`Encoding`). */
 export const encodingId = {
@@ -35,6 +37,20 @@ export interface Encoder {
 
 /** The members of an encoder that has no dictionary and no buffers. */
 export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, release: () => {} };
+
+/** PLAIN (Encodings.md): stores values as they are. */
+export function plainEncoder(values: Strings | Int32s | Int64s, ranges: readonly Range[]): Encoder {
+  return {
+    ...plainEncoderMembers,
+    encoding: encodingId.plain,
+    ranges,
+    write(sink, from, to) {
+      if (values.kind === 'strings') plainStrings(sink, values, from, to);
+      else if (values.kind === 'int32s') plainInt32s(sink, values.int32s, from, to);
+      else plainInt32s(sink, values.halves, 2 * from, 2 * to);
+    },
+  };
+}
 
 /** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(

@@ -4,12 +4,12 @@ import { buildDictionary, type Near } from './dictionary.js';
 import {
   dictionaryEncoder,
   encodingId,
+  plainEncoder,
   plainEncoderMembers,
   type Encoder,
   type PageValues,
 } from './encoding.js';
 import { bitWidth } from './hybrid.js';
-import { plainEncoder } from './plain-encoder.js';
 import { plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';

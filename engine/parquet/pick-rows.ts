@@ -1,4 +1,4 @@
-import { acquire, grown, release } from '../core/buffers.js';
+import { acquire, concatenated, grown, release } from '../core/buffers.js';
 import { ValuePicker } from './pick-values.js';
 import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
@@ -15,7 +15,8 @@ export function pickRows(
   rows: Int32Array,
 ): LeafPart {
   const { physical, maxRepetition } = leaf;
-  const levels: PickedLevels[] = [];
+  const definitions: Uint16Array[] = [];
+  const repetitions: Uint16Array[] = [];
   const values = new ValuePicker(physical, rows.length);
   let picks = acquire(Int32Array, 1);
   let [first, next] = [0, 0];
@@ -28,16 +29,17 @@ export function pickRows(
       if (page.count > picks.length) picks = grown(picks, page.count);
       const own = pickLevels(page, leaf, { rows, next, first }, picks);
       values.pick(page, own.present, picks, own.picked);
-      if (own.definition.length > 0) levels.push(own);
+      definitions.push(own.definition);
+      if (own.repetition) repetitions.push(own.repetition);
       first += own.rows;
       next = own.next;
     }
     if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
-    const definition = joined(levels.map((page) => page.definition));
+    const definition = concatenated(Uint16Array, definitions);
     return {
       slots: definition.length,
       definition,
-      repetition: maxRepetition > 0 ? joined(levels.map((page) => page.repetition!)) : undefined,
+      repetition: maxRepetition > 0 ? concatenated(Uint16Array, repetitions) : undefined,
       values: [values.finish()],
     };
   } finally {
@@ -138,14 +140,4 @@ function scanned(
     picked,
     next,
   };
-}
-
-function joined(parts: readonly Uint16Array[]): Uint16Array {
-  const all = new Uint16Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
-  for (const part of parts) {
-    all.set(part, end);
-    end += part.length;
-  }
-  return all;
 }

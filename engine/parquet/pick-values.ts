@@ -2,7 +2,7 @@ import { acquire, grown, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
-import { readValues, type DecodedValues } from './decode-values.js';
+import { readValues, valueCount, type DecodedValues } from './decode-values.js';
 import { encodingId } from './encoding.js';
 import type { DecompressedPage } from './read-pages.js';
 import { physicalType } from './schema.js';
@@ -204,8 +204,9 @@ export class ValuePicker {
   #entries(first: number): void {
     const entries = this.#dictionary;
     if (entries === undefined) throw new RangeError('a page needs a dictionary');
+    if (entries.kind === 'booleans') throw new RangeError('booleans have no dictionary');
     const indices = this.#words.slice(first, this.#count);
-    const most = countOf(entries);
+    const most = valueCount(entries);
     this.#count = first;
     for (const index of indices) {
       if (index < 0 || index >= most) throw new RangeError(`the dictionary has no entry ${index}`);
@@ -213,7 +214,7 @@ export class ValuePicker {
         const from = entries.offsets[index]!;
         this.#append(entries.bytes, from, entries.offsets[index + 1]! - from);
       } else if (entries.kind === 'int32s') this.#words[this.#count++] = entries.int32s[index]!;
-      else if (entries.kind === 'int64s') {
+      else {
         this.#words[this.#count++] = entries.int32s[2 * index]!;
         this.#words[this.#count++] = entries.int32s[2 * index + 1]!;
       }
@@ -237,10 +238,4 @@ export class ValuePicker {
     this.#words[this.#count++] = this.#end;
     return this.#bytes;
   }
-}
-
-function countOf(values: DecodedValues): number {
-  if (values.kind === 'strings') return values.offsets.length - 1;
-  if (values.kind === 'booleans') throw new RangeError('booleans have no dictionary');
-  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
 }

@@ -3,11 +3,11 @@ import { buildDictionary } from './dictionary.js';
 import {
   dictionaryEncoder,
   encodingId,
+  plainEncoder,
   plainEncoderMembers,
   type Encoder,
   type PageValues,
 } from './encoding.js';
-import { plainEncoder } from './plain-encoder.js';
 import { plainStringsAt } from './plain.js';
 import { dictionaryRanges, stringRange, type Range } from './statistics.js';
 import type { Strings } from './values.js';

@@ -1,6 +1,12 @@
 import { bloomFilter } from './bloom-filter.js';
 import { pageBounds } from './bounds.js';
-import { encodingId, plainEncoderMembers, type Encoder, type PageValues } from './encoding.js';
+import {
+  encodingId,
+  plainEncoder,
+  plainEncoderMembers,
+  type Encoder,
+  type PageValues,
+} from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
@@ -14,7 +20,6 @@ import {
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
-import { plainEncoder, unknownRanges } from './plain-encoder.js';
 import {
   compareBounds,
   joinedRange,
@@ -88,7 +93,10 @@ export function writeChunk(
   const cuts = cutPages(leaf, levels, values.count, rowPages);
   const encoder =
     output.isPlain && values.kind !== 'booleans'
-      ? plainEncoder(values, unknownRanges(cuts))
+      ? plainEncoder(
+          values,
+          cuts.map(() => noValues),
+        )
       : chooseEncoder(leaf, values, cuts);
   try {
     return writePages(output, leaf, levels, values, cuts, rowPages.rowsPerPage, encoder);

@@ -1,5 +1,5 @@
 import { openFile, type FileReader } from '../core/files.js';
-import type { DecodedValues } from '../parquet/decode-values.js';
+import { valueCount, type DecodedValues } from '../parquet/decode-values.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import {
@@ -136,7 +136,7 @@ async function tallyOf(
       throw new RangeError(`it has ${rows} rows in a row group of ${num_rows}`);
     nulls += part.slots;
     for (const page of part.values) {
-      nulls -= countOf(page);
+      nulls -= valueCount(page);
       range = joinedRange(range, rangeOfPage(leaf, page));
     }
     // A list is null where its first leaf ends above it; elements beyond the first repeat.
@@ -159,14 +159,8 @@ function slotsBelow({ definition, repetition }: LeafPart, level: number): number
   return count;
 }
 
-function countOf(values: DecodedValues): number {
-  if (values.kind === 'booleans') return values.booleans.length;
-  if (values.kind === 'strings') return values.offsets.length - 1;
-  return values.kind === 'int64s' ? values.int32s.length / 2 : values.int32s.length;
-}
-
 function rangeOfPage(leaf: ParquetLeaf, page: DecodedValues): Range {
-  const count = countOf(page);
+  const count = valueCount(page);
   switch (page.kind) {
     case 'booleans': {
       const booleans = Int32Array.from(page.booleans);

@@ -1,3 +1,4 @@
+import { concatenated } from '../../core/buffers.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
 import { bitmapRows } from '../../text/bitmap.js';
@@ -23,21 +24,13 @@ export async function rowsBySegment(
       }
     } else add(batch.segment, numbersIn(batch.rows, segments[batch.segment]!));
   }
-  return [...found].map(([segment, parts]) => [segment, joined(parts)] as const);
+  return [...found].map(([segment, parts]) => {
+    const rows = parts.length === 1 ? parts[0]! : concatenated(Int32Array, parts);
+    return [segment, rows] as const;
+  });
 }
 
 function numbersIn(rows: RowSet, segment: Segment): Int32Array {
   if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
   return rows instanceof Int32Array ? rows : bitmapRows(rows);
-}
-
-function joined(parts: readonly Int32Array[]): Int32Array {
-  if (parts.length === 1) return parts[0]!;
-  const all = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

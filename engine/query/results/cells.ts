@@ -1,4 +1,5 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { Column } from '../../core/types.js';
 import type { CellTexts } from './cell-texts.js';
 import type { LineTexts } from './line-writer.js';
@@ -15,6 +16,15 @@ export interface ProjectedCells {
   /** Null: one cell per record, where a list is JSON. Otherwise one cell per element of a list, and so many cells per record. */
   readonly width: number | null;
 }
+
+/** The names of a column of cells: that of its path, with dots, and that which its users see. */
+export interface CellNames {
+  readonly name: string;
+  readonly title: string;
+}
+
+/** The titles of fields; `cellNames` finds them by the paths of the fields. */
+export type FieldTitles = ReadonlyMap<string, string>;
 
 /** How cells are written. */
 export type CellFormat = CellLineFormat | CellRecordFormat;
@@ -58,6 +68,26 @@ export function cellColumns(
   return columns.map((each, i) =>
     each.column.isList ? { ...each, width: Math.max(1, longest[i] ?? 0) } : each,
   );
+}
+
+/** The titles of these fields. */
+export function fieldTitles(fields: readonly Pick<DatasetField, 'path' | 'title'>[]): FieldTitles {
+  return new Map(fields.map(({ path, title }) => [titleKey(path), title]));
+}
+
+/** The names of the columns of the cells of a projection. The title of a field that has none is its name. */
+export function cellNames(
+  projection: readonly Projected[],
+  titles: FieldTitles,
+): readonly CellNames[] {
+  return cellColumns(projection).map(({ path }) => {
+    const name = path.join('.');
+    return { name, title: titles.get(titleKey(path)) || name };
+  });
+}
+
+function titleKey(path: readonly string[]): string {
+  return path.join('\n');
 }
 
 /** `above` puts a column into the objects that it is in, so that it is read from there. */

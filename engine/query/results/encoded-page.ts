@@ -1,6 +1,6 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { arrowEnd, arrowHead } from './arrow-messages.js';
-import { cellColumns } from './cells.js';
+import { cellNames, fieldTitles } from './cells.js';
 import { delimitedCell } from './delimited.js';
 import type { PageFormat, RecordBytes } from './page-format.js';
 import type { Projected } from './projection.js';
@@ -44,11 +44,8 @@ function headerLine(
   projection: readonly Projected[],
   fields: readonly Pick<DatasetField, 'path' | 'title'>[],
 ): Uint8Array {
-  const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
-  const names = cellColumns(projection).map(
-    ({ path }) => titles.get(path.join('\n')) || path.join('.'),
-  );
-  return Buffer.from(`${names.map((name) => delimitedCell(name, false, ',')).join(',')}\r\n`);
+  const names = cellNames(projection, fieldTitles(fields));
+  return Buffer.from(`${names.map(({ title }) => delimitedCell(title, false, ',')).join(',')}\r\n`);
 }
 
 /** A JSON array of records from pieces in which every record has a comma behind it. */

@@ -1,5 +1,5 @@
 import type { ByteSource } from '../../parquet/byte-source.js';
-import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
+import { readValues, valueCount, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { physicalType } from '../../parquet/schema.js';
@@ -30,7 +30,7 @@ export class LeafValues {
     const { buffer, byteOffset, length } = this.int32s;
     this.floats = kind === 'int32s' ? new Float32Array(buffer, byteOffset, length) : noFloats;
     this.doubles = kind === 'int64s' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
-    this.count = countOf(decoded);
+    this.count = valueCount(decoded);
     this.gap = gap;
     this.bytes = this.data.byteLength + this.int32s.byteLength + objectBytes;
   }
@@ -73,9 +73,3 @@ function plainStrings(body: ByteSource, count: number): LeafValues {
 }
 
 const lengthBytes = 4;
-
-function countOf(decoded: DecodedValues): number {
-  if (decoded.kind === 'booleans') return decoded.booleans.length;
-  if (decoded.kind === 'strings') return decoded.offsets.length - 1;
-  return decoded.kind === 'int64s' ? decoded.int32s.length / 2 : decoded.int32s.length;
-}

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { openStore } from '../../../engine/store/open.js';
@@ -34,8 +35,11 @@ export async function applyChange(
   const columns = given.columns.filter(({ physical }) => physical !== givenId.physical);
   const snapshot = await openStore(context.data).snapshot(change.datasetId);
   const found = await findChanged(change, snapshot, given.segments, columns, context);
+  const { matches } = found;
   const segments =
-    change.mode === 'delete' ? [] : await replaced(change, given.segments, columns, found, context);
+    matches === undefined
+      ? []
+      : await replaced(change, given.segments, columns, snapshot, matches, context);
   return { columns, segments, change: appliedChange(change, segments, found) };
 }
 
@@ -83,7 +87,8 @@ async function replaced(
   { mode, idFields }: RecordChange,
   given: readonly Segment[],
   columns: Columns,
-  { snapshot, matches }: ChangedRows,
+  snapshot: Snapshot,
+  matches: RowMatches,
   { scratch, pool, signal }: RunContext,
 ): Promise<readonly Segment[]> {
   const files = segmentFiles(snapshot);
@@ -118,6 +123,7 @@ async function replaced(
     const segment = given[i]!;
     const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
     const isNew = rows.length === segment.rows && !hasGivenIds;
+    // Without `id_fields`, the given segments may be intermediate: none of them is committed.
     if (isNew && idFields !== null) return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const written = pool.run('add', () => ({ given: read[i]!, columns, rows, path }), signal);

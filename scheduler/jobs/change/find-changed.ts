@@ -22,8 +22,8 @@ export interface ChangedRows {
   readonly snapshot: Snapshot;
   /** Its segments that lose rows. */
   readonly update: readonly Segment[];
-  /** The rows that records to overwrite or to update name, ascending by row id. */
-  readonly matches: RowMatches;
+  /** The rows that records to overwrite or to update name, ascending by row id; undefined for records to delete. */
+  readonly matches: RowMatches | undefined;
   /** Number of rows that are named. */
   readonly rows: number;
   /** Number of keys that no record has. */
@@ -87,7 +87,7 @@ export async function findChanged(
   return {
     snapshot,
     update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
-    matches: matchesOf(first, mode === 'delete' ? [] : all),
+    matches: mode === 'delete' ? undefined : matchesOf(first, all),
     rows,
     notFound: first.distinct - (idFields === null ? rows : foundKeys(all)),
   };

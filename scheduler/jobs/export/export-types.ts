@@ -1,4 +1,5 @@
 import type { QueryRequest } from '../../../engine/query/request/request.js';
+import type { FieldTitles } from '../../../engine/query/results/cells.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { SeparatedQuery } from '../../../engine/query/request/separated-query.js';
@@ -30,8 +31,7 @@ export interface QueryExport extends ExportFile {
   readonly annotation: ExportAnnotation | null;
   /** What is known of the columns of annotated records; null if no field is computed. */
   readonly annotated: AnnotatedColumns | null;
-  /** The titles of fields by their dotted names. */
-  readonly titles: ReadonlyMap<string, string>;
+  readonly titles: FieldTitles;
 }
 
 /** How an export finds records by fields that it computes: plain data. */

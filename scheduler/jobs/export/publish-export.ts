@@ -14,9 +14,9 @@ import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
+import { cellNames, fieldTitles } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { titleKey, writerColumns } from '../../../writers/writer.js';
 import {
   orderOf,
   computedQuery,
@@ -48,8 +48,8 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const found = asked ? withoutConditions(query) : query;
   const request = parseExportParams(found, fields, await genesForQuery(found));
   const projection = project(snapshot.columns, fields, request);
-  const titles = new Map(fields.map(({ path, title }) => [titleKey(path), title]));
-  const columns = writerColumns(projection, titles);
+  const titles = fieldTitles(fields);
+  const columns = cellNames(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };

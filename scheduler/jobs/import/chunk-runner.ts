@@ -120,7 +120,7 @@ export class ChunkRunner {
       },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile. After a crash, an intermediate segment is compared with its checksum.
-    if (result.segment !== null && settings.isIntermediate !== true)
+    if (result.segment !== null && !settings.isIntermediate)
       await flushSegment(join(scratch, result.segment.path));
     rejected.use(index, result.rejectedPart?.bytes ?? 0);
     const rows = result.segment?.rows ?? result.stored; // no segment is written after an error

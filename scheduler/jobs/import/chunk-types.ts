@@ -42,7 +42,7 @@ export interface ChunkJob {
   /** No segment is written. */
   readonly isDryRun: boolean;
   /** As in `SegmentInput`. */
-  readonly isIntermediate?: boolean;
+  readonly isIntermediate: boolean;
   /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
 }

@@ -116,7 +116,7 @@ function recordLines(
 }
 
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
-  const { commitId, index, file, isIntermediate = false } = job;
+  const { commitId, index, file, isIntermediate } = job;
   const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
   whole.release();

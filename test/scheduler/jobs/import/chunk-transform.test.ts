@@ -32,6 +32,7 @@ async function jobOf(text: string): Promise<ChunkJob> {
       sampling: null,
       commitId: 123_456_789_012_345,
       isDryRun: false,
+      isIntermediate: false,
       rejectedBytes: 0,
       file: join(folder, `${Math.random()}.parquet`),
     };

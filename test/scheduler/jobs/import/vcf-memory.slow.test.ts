@@ -142,6 +142,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
           commitId: 123_456_789_012_345,
           file: join(folder, `${records}-${index}.parquet`),
           isDryRun: false,
+          isIntermediate: false,
           rejectedBytes: 0,
         });
         index++;
