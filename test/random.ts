@@ -11,3 +11,11 @@ export function random(seed: number): Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** The same elements in a random order. */
+export function shuffled<T>(next: Random, list: readonly T[]): T[] {
+  return list
+    .map((element) => [next(), element] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, element]) => element);
+}

@@ -8,6 +8,7 @@ import { givenId } from '../../../engine/ingest/physical-names.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
+import { shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { difference } from '../parquet/oracles.js';
 import { random, randomColumns } from '../store/random.js';
@@ -52,12 +53,11 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const givenIds: (string | null)[][] = [];
     /** The given record that replaces each of the chosen ones; unless these are found by their ids, one may replace several. */
     const places: { readonly file: number; readonly row: number }[] = [];
-    const shuffled = (count: number): number[] =>
-      Array.from({ length: count }, (_, i) => ({ i, at: next() })).sort((a, b) => a.at - b.at).map(({ i }) => i); // prettier-ignore
-    const left = shuffled(chosen.length);
+    const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+    const left = shuffled(next, numbers(chosen.length));
     for (let file = below(3); file >= 0; file--) {
       const mine = left.splice(0, file === 0 ? left.length : below(left.length + 1));
-      const rows = shuffled(mine.length + 1 + below(5));
+      const rows = shuffled(next, numbers(mine.length + 1 + below(5)));
       const used = isById ? mine.length : 1 + below(mine.length);
       const ids = rows.map((row): string | null => (next() < 0.5 ? null : `own ${file} ${row}`));
       for (const [i, match] of mine.entries()) {

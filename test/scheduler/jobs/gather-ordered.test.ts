@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Vector } from 'apache-arrow';
 import { mkdir, readdir } from 'node:fs/promises';
 import type { RowBatch, RowRef } from '../../../engine/query/plan/executor.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -16,7 +17,7 @@ import {
 } from '../../../scheduler/jobs/migration/partition-rows.js';
 import { columnsIn, readRows } from '../../../scheduler/jobs/migration/read-rows.js';
 import type { Pool } from '../../../scheduler/worker/pool.js';
-import { random } from '../../random.js';
+import { random, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { Lake } from '../lake.js';
 
@@ -52,15 +53,12 @@ afterAll(() => lake.remove());
 const next = random(seed);
 
 /** Rows of the first segments, in a random order. */
-function shuffled(segments: number): readonly RowRef[] {
+function randomRows(segments: number): readonly RowRef[] {
   const refs = Array.from({ length: segments * recordsOfImport }, (_, i): RowRef => [
     Math.floor(i / recordsOfImport),
     i % recordsOfImport,
   ]);
-  return refs
-    .map((ref) => [next(), ref] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, ref]) => ref);
+  return shuffled(next, refs);
 }
 
 /** Chunks of `most` rows. */
@@ -120,7 +118,6 @@ async function gathered(
 async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
   const columns = columnsIn(chunk, [...reservedColumns, ...snapshot.columns]);
   const data = await readRows(chunk, columns);
-  const { Vector } = await import('apache-arrow');
   const vectors = data.map((one) => new Vector([one]));
   return Array.from({ length: countRows(chunk) }, (_, row) =>
     JSON.stringify(vectors.flatMap((vector, i) => {
@@ -140,7 +137,7 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
     [imports, 24],
     [imports, 5],
   ])('of %s segments, in chunks of %s, have the same records', async (segments, most) => {
-    const before = chunksOf(shuffled(segments), most);
+    const before = chunksOf(randomRows(segments), most);
     const { chunks } = await gathered(before);
     expect(chunks.map(countRows)).toEqual(before.map(countRows));
     expect(await all(chunks)).toEqual(await all(before));
@@ -148,7 +145,7 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
 
   test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {
     for (const [segments, most] of [[3, 10], [imports, 10], [imports, 4]] as const) {
-      const before = chunksOf(shuffled(segments), most);
+      const before = chunksOf(randomRows(segments), most);
       const rows = segments * recordsOfImport;
       const { chunks, work } = await gathered(before);
       const rounds = Math.ceil(Math.log(before.length) / Math.log(fanOut));
@@ -162,13 +159,13 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
   }); // prettier-ignore
 
   test('leave no files but those of the chunks and the order', async () => {
-    const { chunks, scratch } = await gathered(chunksOf(shuffled(imports), 10));
+    const { chunks, scratch } = await gathered(chunksOf(randomRows(imports), 10));
     const used = new Set(chunks.flatMap((chunk) => chunk.segments.map(({ file }) => file)));
     expect((await readdir(scratch)).length).toBe(used.size + 1);
   });
 
   test('stay as they are if they are few, or have the order of their segments', async () => {
-    const few = chunksOf(shuffled(2), 40);
+    const few = chunksOf(randomRows(2), 40);
     const plain = [{ segments: few[0]!.segments }];
     const { chunks, work } = await gathered([...plain, ...few], { directChunks: 2 });
     expect(chunks).toEqual([...plain, ...few]);
