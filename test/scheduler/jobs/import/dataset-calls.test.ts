@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../../engine/core/errors.js';
+import { unpackTexts } from '../../../../engine/core/packed-texts.js';
 import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
 import type { ExpressionHost, PyDict } from '../../../../engine/expression/values/values.js';
@@ -8,7 +9,7 @@ import { FindingCollector } from '../../../../engine/ingest/findings.js';
 import { readerNamed } from '../../../../readers/index.js';
 import { Answers } from '../../../../scheduler/expressions/answers.js';
 import { hostWith } from '../../../../scheduler/expressions/host-functions.js';
-import { packAnswers, unpackTexts } from '../../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../../scheduler/expressions/packed.js';
 import {
   callOfText,
   callText,
