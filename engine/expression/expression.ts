@@ -236,6 +236,13 @@ export function asExpressionError(error: unknown): unknown {
   return isOverflow ? limitExceeded('values or calls nested too deeply') : error;
 }
 
+/** The error of the language that an evaluation has ended with; any other one is a bug and is thrown on. */
+export function expressionErrorOf(error: unknown): ExpressionError {
+  const known = asExpressionError(error);
+  if (known instanceof ExpressionError) return known;
+  throw error;
+}
+
 class TreeCompiler implements NodeCompiler {
   readonly state: EvaluationState;
   readonly #variables: readonly string[];

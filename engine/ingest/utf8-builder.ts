@@ -1,5 +1,6 @@
 import { makeData, Utf8, type Data } from 'apache-arrow';
 import { acquire, grown, release } from '../core/buffers.js';
+import type { PackedTexts } from '../core/packed-texts.js';
 import type { Column } from '../core/types.js';
 import { allSet, withBit, withRoom } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
@@ -72,10 +73,9 @@ export class Utf8Builder extends ColumnBuilder {
     else if (this.valid !== null) this.#mark(from, () => true);
   }
 
-  /** Appends consecutive values, the first of which begins at `offsets[0]` and value i of which ends at `offsets[i + 1]`. */
+  /** Appends the first `count` of some texts; `isValid` tells which of them are not null; null if all are. */
   appendConsecutive(
-    source: Uint8Array,
-    offsets: Int32Array,
+    { bytes, offsets }: PackedTexts,
     count: number,
     isValid: ((i: number) => boolean) | null,
   ): void {
@@ -83,7 +83,7 @@ export class Utf8Builder extends ColumnBuilder {
     const first = offsets[0]!;
     const size = offsets[count]! - first;
     const shift = this.end - first;
-    this.reserve(size).set(source.subarray(first, first + size), this.end);
+    this.reserve(size).set(bytes.subarray(first, first + size), this.end);
     this.reserveRows(from + count);
     const ends = this.#offsets;
     for (let k = 1; k <= count; k++) ends[from + k] = offsets[k]! + shift;
@@ -98,21 +98,6 @@ export class Utf8Builder extends ColumnBuilder {
     for (let i = from; i < this.length; i++)
       if (isValid(i - from)) this.valid[i >> 3]! |= 1 << (i & 7);
       else this.nullCount++;
-  }
-
-  /** Appends the consecutive values of `source`, of which value i ends at `ends[i]`. */
-  appendAll(source: Uint8Array, ends: Int32Array): void {
-    const from = this.end;
-    const i = this.length;
-    const count = ends.length;
-    this.reserve(source.length).set(source, from);
-    if (i + count >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + count + 1);
-    const offsets = this.#offsets;
-    for (let k = 0; k < count; k++) offsets[i + k + 1] = from + ends[k]!;
-    if (this.valid !== null)
-      for (let k = 0; k < count; k++) this.valid = withBit(this.valid, i + k);
-    this.end = from + source.length;
-    this.length = i + count;
   }
 
   /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `commit`. */

@@ -3,6 +3,7 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
+import { packTexts, type PackedTexts } from '../../engine/core/packed-texts.js';
 import { hasUndeclaredType, overlaid } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
@@ -52,9 +53,7 @@ export class SampleParser implements ValueReport {
   #formatBytes: Uint8Array = new Uint8Array(0);
   #format: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastKey[] = [];
-  /** All sample names joined, and the end of each. */
-  readonly #allNames: Uint8Array;
-  readonly #nameEnds: Int32Array;
+  readonly #allNames: PackedTexts;
   /** Lines that needed the general path, less those that did not. */
   #generalLines = 0;
   #lineNumber = 0;
@@ -73,12 +72,9 @@ export class SampleParser implements ValueReport {
     this.#field = key;
     this.#report = report;
     this.#decodes = decodes;
-    const encoder = new TextEncoder();
-    this.#names = samples.map((name) => encoder.encode(name));
-    this.#allNames = encoder.encode(samples.join(''));
-    this.#nameEnds = new Int32Array(this.#names.length);
-    let end = 0;
-    for (const [i, name] of this.#names.entries()) this.#nameEnds[i] = end += name.length;
+    this.#allNames = packTexts(samples);
+    const { bytes, offsets } = this.#allNames;
+    this.#names = samples.map((_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
     const text = { name: 'name', physical: 'name', type: 'string', isList: false } as const;
     this.#name = this.#struct.child(text) as Utf8Builder;
     for (const [name, builder] of this.#struct.children)
@@ -178,7 +174,7 @@ export class SampleParser implements ValueReport {
       return false;
     }
     this.#name.padTo(index);
-    this.#name.appendAll(this.#allNames, this.#nameEnds);
+    this.#name.appendConsecutive(this.#allNames, samples, null);
     struct.endObjects(samples);
     this.#list.endList();
     return true;

@@ -1,11 +1,12 @@
 import { AppError } from '../../engine/core/errors.js';
+import { packTexts } from '../../engine/core/packed-texts.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
 import type { MissedCall, PyValue, Runtime } from '../../engine/expression/values/values.js';
-import { packTexts, unpackAnswers } from './packed.js';
-import { batchFunctions, callOfText } from './protocol.js';
+import { unpackAnswers } from './packed.js';
+import { batchFunctions, callOfText, callText } from './protocol.js';
 import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** What the answers take that a thread keeps for a request or an attempt at a job, estimated. */
@@ -84,17 +85,17 @@ export class Answers {
 
   /** The answer to a call. Throws an `AppError`. */
   of(name: string, args: string): HostAnswer {
-    return answerOf(this.#known(name + args));
+    return answerOf(this.#known(callText({ name, args })));
   }
 
   /** The value that a call returns. Throws an `AppError`. */
   valueOf(runtime: Runtime, name: string, args: string): PyValue {
-    return valueOf(runtime, this.#known(name + args));
+    return valueOf(runtime, this.#known(callText({ name, args })));
   }
 
   /** The same if the answer is known; a call of which it is not is noted, and an empty value is returned. */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
-    const text = name + args;
+    const text = callText({ name, args });
     const known = this.#find(text);
     if (known !== undefined) return valueOf(runtime, known);
     this.missed++;

@@ -1,9 +1,15 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import { gatherAnswers, gatherTexts, hasAnswer, lengthAt, packAnswers, packTexts, unpackAnswers } from './packed.js'; // prettier-ignore
+import {
+  gatherTexts,
+  lengthAt,
+  packTexts,
+  type PackedTexts,
+} from '../../engine/core/packed-texts.js';
+import { gatherAnswers, hasAnswer, packAnswers, unpackAnswers } from './packed.js';
 import type { AnswerPlace } from './packed.js';
 import { callText } from './protocol.js';
-import type { HostAnswer, HostCall, HostReply, HostRequest, PackedAnswers, PackedTexts } from './protocol.js'; // prettier-ignore
+import type { HostAnswer, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js';
 import { ValueTable } from './value-table.js';
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */

@@ -1,6 +1,7 @@
 import type { AnnotationField } from '../../engine/expression/annotate/fields.js';
 import type { CastType } from '../../engine/expression/annotate/cast.js';
 import type { DatasetField } from '../../engine/core/dataset-field.js';
+import type { PackedTexts } from '../../engine/core/packed-texts.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Projected } from '../../engine/query/results/projection.js';
 import type { CallEnd } from '../../engine/core/blocking-calls.js';
@@ -47,14 +48,6 @@ export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each the same as that to the call alone; null for calls that have to be made alone. */
 export type BatchAnswers = readonly (HostAnswer | null)[];
-
-/** Many texts as plain data that is quickly sent from thread to thread. */
-export interface PackedTexts {
-  /** UTF-8. */
-  readonly bytes: Uint8Array;
-  /** Where each text begins, and where the last one ends. */
-  readonly offsets: Int32Array;
-}
 
 /** `BatchAnswers` as plain data that is quickly sent. */
 export interface PackedAnswers {

@@ -3,8 +3,7 @@ import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { castResult } from '../../engine/expression/annotate/cast.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
-import { asExpressionError, compileExpression } from '../../engine/expression/expression.js';
-import { ExpressionError } from '../../engine/expression/values/errors.js';
+import { compileExpression, expressionErrorOf } from '../../engine/expression/expression.js';
 import { limitExceeded } from '../../engine/expression/values/limits.js';
 import { PyDict } from '../../engine/expression/values/values.js';
 import type { PyValue } from '../../engine/expression/values/values.js';
@@ -148,10 +147,8 @@ function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
     try {
       return await work();
     } catch (thrown) {
-      const error = asExpressionError(thrown);
-      if (error instanceof ExpressionError)
-        throw new AppError('invalid', error.message, undefined, error);
-      throw error;
+      const error = expressionErrorOf(thrown);
+      throw new AppError('invalid', error.message, undefined, error);
     }
   });
 }

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../../../engine/core/errors.js';
+import { unpackTexts } from '../../../engine/core/packed-texts.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type {
   HostAnswer,
@@ -6,7 +7,7 @@ import type {
   HostReply,
   HostRequest,
 } from '../../../scheduler/expressions/protocol.js';
-import { packAnswers, unpackTexts } from '../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';

@@ -102,8 +102,8 @@ export class OpenedDataset {
   }
 
   /**
-   * The JSON texts of the records that a query finds, none if it asks for no fields, and those with the fields `keys` alone; `tooMany` if it finds more than its limit, and
-   * `tooLarge` if the texts have more characters than `maxLength`.
+   * The JSON texts of the records that a query finds, none if it asks for no fields, and those with the fields `keys` alone; `tooMany` if
+   * it finds more than its limit, and `tooLarge` if the texts have more characters than `maxLength`.
    */
   async keyedTexts(
     request: QueryRequest,

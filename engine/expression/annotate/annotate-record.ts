@@ -1,12 +1,11 @@
-import { asExpressionError } from '../expression.js';
-import { Budget, defaultLimits } from '../values/limits.js';
+import { expressionErrorOf } from '../expression.js';
 import type { Expression } from '../expression.js';
 import { deleteItem, setItem } from '../values/dict.js';
-import { ExpressionError, valueError } from '../values/errors.js';
+import { valueError } from '../values/errors.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict, PyList } from '../values/values.js';
 import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
-import { castResult } from './cast.js';
+import { castResult, castRuntime } from './cast.js';
 import { compileFields, compileNamed, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
 import { copyValue, plainValue } from './plain.js';
@@ -134,7 +133,7 @@ export class Annotation {
         if (expression === undefined) castRuntime.budget.start(0);
         result = castResult(runtime, value, dataType, isList);
       } catch (error) {
-        errors.set(name, messageOf(error));
+        errors.set(name, expressionErrorOf(error).message);
       }
       setItem(record, name, result);
     }
@@ -156,7 +155,7 @@ export class Annotation {
       const value = expression.evaluate(record, this.#values, host);
       return recordsOf(expression.runtime, value, stage).map((one) => ({ record: one }));
     } catch (error) {
-      return [{ record: copyRecord(input), error: messageOf(error) }];
+      return [{ record: copyRecord(input), error: expressionErrorOf(error).message }];
     }
   }
 
@@ -201,19 +200,6 @@ function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyD
     item.isRecord = true;
     return item;
   });
-}
-
-/** For casting values that no expression made. */
-const castRuntime: Runtime = {
-  budget: new Budget(defaultLimits, () => performance.now()),
-  host: {},
-};
-
-/** The text of an error that expressions may have; any other one is a bug and is thrown on. */
-function messageOf(error: unknown): string {
-  const known = asExpressionError(error);
-  if (known instanceof ExpressionError) return known.message;
-  throw error;
 }
 
 /** A copy of a record in depth: expressions cannot change the caller's data. */

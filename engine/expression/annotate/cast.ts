@@ -1,6 +1,7 @@
 import { makeFloat, makeInt } from '../builtins/numbers.js';
 import { ExpressionError, valueError } from '../values/errors.js';
 import { asInt } from '../values/integers.js';
+import { Budget, defaultLimits } from '../values/limits.js';
 import { stripWhiteSpace } from '../values/characters.js';
 import { reprOf, strOf } from '../values/repr.js';
 import { isTrue } from '../values/truth.js';
@@ -25,6 +26,12 @@ export const castTypes = [
 
 /** The type that a result is cast to; `auto` leaves it as it is. */
 export type CastType = (typeof castTypes)[number];
+
+/** For casting values that no expression made; its budget is to be started for each of them. */
+export const castRuntime: Runtime = {
+  budget: new Budget(defaultLimits, () => performance.now()),
+  host: {},
+};
 
 /**
  * Makes a result plain and casts it (specification of expressions, sections 5.1 to 5.3). `isList` null keeps a list or a single value as

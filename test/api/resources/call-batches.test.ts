@@ -3,7 +3,8 @@ import { AppContext } from '../../../api/http/app-context.js';
 import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
 import { principalOf } from '../../../engine/catalog/access.js';
-import { packTexts, unpackAnswers } from '../../../scheduler/expressions/packed.js';
+import { packTexts } from '../../../engine/core/packed-texts.js';
+import { unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
   type BatchAnswers,

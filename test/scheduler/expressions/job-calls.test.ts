@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { AppError, toErrorValue } from '../../../engine/core/errors.js';
+import { packTexts } from '../../../engine/core/packed-texts.js';
 import { JobCalls, type JobCall } from '../../../scheduler/expressions/job-calls.js';
-import { packAnswers, packTexts, unpackAnswers } from '../../../scheduler/expressions/packed.js';
+import { packAnswers, unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
   type HostAnswer,

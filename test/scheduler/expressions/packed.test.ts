@@ -1,11 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { gatherTexts, packTexts, unpackTexts } from '../../../engine/core/packed-texts.js';
 import {
   gatherAnswers,
-  gatherTexts,
   packAnswers,
-  packTexts,
   unpackAnswers,
-  unpackTexts,
 } from '../../../scheduler/expressions/packed.js';
 import { ValueTable } from '../../../scheduler/expressions/value-table.js';
 import { random } from '../../random.js';

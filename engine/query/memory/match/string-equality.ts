@@ -1,3 +1,4 @@
+import { packTexts } from '../../../core/packed-texts.js';
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from '../column.js';
@@ -77,13 +78,9 @@ class WantedBytes {
 
   constructor(list: readonly string[]) {
     this.#list = list;
-    const all = list.join('');
-    this.#bytes = Buffer.from(all);
-    const isPlain = this.#bytes.length === all.length;
-    this.#offsets = new Int32Array(list.length + 1);
-    for (let i = 0; i < list.length; i++)
-      this.#offsets[i + 1] =
-        this.#offsets[i]! + (isPlain ? list[i]!.length : Buffer.byteLength(list[i]!));
+    const { bytes, offsets } = packTexts(list);
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#offsets = offsets;
   }
 
   bytesOf(i: number): Buffer {

@@ -1,10 +1,12 @@
 import { budgets } from '../../../../engine/core/budgets.js';
 import { Float, PyList, type PyValue } from '../../../../engine/expression/values/values.js';
+import type { ColumnBuilder } from '../../../../engine/ingest/column-builder.js';
 import { isoMicros } from '../../../../engine/ingest/iso-date.js';
 import {
   hasPlainText,
   longestText,
   textDictionary,
+  type TextDictionary,
 } from '../../../../engine/ingest/text-dictionary.js';
 import type { NumberRunKind, ValueColumn } from '../../../../engine/ingest/value-column.js';
 import type { TextColumn } from './column-values.js';
@@ -41,19 +43,12 @@ export function appendNumbers(
   numbers: Float64Array,
 ): boolean {
   if (!numbers.some((number) => number === number)) return false;
-  const builder = column.startNumbers(kind);
-  if (builder === null) return false;
-  builder.appendNumbers(numbers);
-  column.padTo(builder.length);
-  return true;
+  return appendTo(column, column.startNumbers(kind), (builder) => builder.appendNumbers(numbers));
 }
 
 /** Appends the first `rows` texts of a column. */
-export function appendColumn(
-  column: ValueColumn,
-  { bytes, offsets, isValid }: TextColumn,
-  rows: number,
-): boolean {
+export function appendColumn(column: ValueColumn, texts: TextColumn, rows: number): boolean {
+  const { bytes, offsets, isValid } = texts;
   let hasPlain = false;
   for (let i = 0; i < rows; i++) {
     const [from, to] = [offsets[i]!, offsets[i + 1]!];
@@ -61,11 +56,9 @@ export function appendColumn(
     if (hasPlain || (isValid !== null && !isValid(i))) continue;
     hasPlain = isoMicros(bytes, from, to) === undefined;
   }
-  const builder = hasPlain ? column.startTexts() : null;
-  if (builder === null) return false;
-  builder.appendConsecutive(bytes, offsets, rows, isValid);
-  column.padTo(builder.length);
-  return true;
+  return appendTo(column, hasPlain ? column.startTexts() : null, (builder) =>
+    builder.appendConsecutive(texts, rows, isValid),
+  );
 }
 
 function appendTexts(
@@ -74,10 +67,24 @@ function appendTexts(
   codes: Int32Array,
 ): boolean {
   const dictionary = textDictionary(texts);
-  if (longestText(dictionary) > budgets.stringBytes || !hasPlainText(dictionary)) return false;
-  const builder = column.startTexts();
+  return appendTo(column, areStored(dictionary) ? column.startTexts() : null, (builder) =>
+    builder.appendDictionary(dictionary, codes),
+  );
+}
+
+/** Whether a column of texts stores these unchanged: none is longer than a string may be, and one is no date. */
+function areStored(dictionary: TextDictionary): boolean {
+  return longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
+}
+
+/** Appends a run to the builder that a column has started, if it has. */
+function appendTo<B extends ColumnBuilder>(
+  column: ValueColumn,
+  builder: B | null,
+  append: (builder: B) => void,
+): boolean {
   if (builder === null) return false;
-  builder.appendDictionary(dictionary, codes);
+  append(builder);
   column.padTo(builder.length);
   return true;
 }
@@ -97,8 +104,7 @@ function appendLists(
     for (const item of list.items) items.push(item as string | null);
   }
   const dictionary = textDictionary(items);
-  const isPlain = longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
-  const builder = isPlain ? column.startLists() : null;
+  const builder = areStored(dictionary) ? column.startLists() : null;
   const elements = builder?.items.startTexts() ?? null;
   if (builder === null || elements === null) return false;
   const counts = new Int32Array(codes.length);

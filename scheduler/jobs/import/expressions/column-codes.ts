@@ -85,9 +85,7 @@ function pairCodes(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | nu
   const codes = new Int32Array(a.codes.length);
   const known = new PairTable();
   for (let i = 0; i < codes.length; i++) {
-    const one = a.codes[i]!;
-    const other = b.codes[i]!;
-    codes[i] = one < 0 || other < 0 ? -1 : known.code(one, other);
+    codes[i] = known.code(a.codes[i]!, b.codes[i]!);
     if (isTooLarge(known.size, i)) return null;
   }
   return { codes, size: known.size };
@@ -100,7 +98,9 @@ export class PairTable {
   #slots = new Int32Array(3 * 256);
   #mask = 255;
 
+  /** The number of a pair; -1 if one of the two is, which stands for a value without a number. */
   code(a: number, b: number): number {
+    if (a < 0 || b < 0) return -1;
     const slots = this.#slots;
     for (let slot = pairHash(a, b) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const at = 3 * slot;

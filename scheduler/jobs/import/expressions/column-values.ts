@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import type { Data } from 'apache-arrow';
+import type { PackedTexts } from '../../../../engine/core/packed-texts.js';
 import type { Column, Columns } from '../../../../engine/core/types.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
 import { toInt } from '../../../../engine/expression/values/integers.js';
@@ -31,10 +32,8 @@ export interface FieldReader {
   texts(): TextColumn | null;
 }
 
-/** A column of texts: the first one begins at `offsets[0]` of `bytes`, and text i ends at `offsets[i + 1]`. */
-export interface TextColumn {
-  readonly bytes: Uint8Array;
-  readonly offsets: Int32Array;
+/** A column of texts. */
+export interface TextColumn extends PackedTexts {
   /** Null if no value is null. */
   readonly isValid: ((i: number) => boolean) | null;
 }

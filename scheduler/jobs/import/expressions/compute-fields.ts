@@ -123,11 +123,10 @@ class Computation {
     for (const step of steps) {
       if (!step.isIndependent) continue;
       const evaluation = new StepEvaluation({ ...given, steps: [step] });
-      if (!this.#computeColumn(evaluation, step)) this.#evaluateRecords(evaluation, [step]);
+      if (!this.#computeColumn(evaluation, step)) this.#evaluateRecords(evaluation);
     }
     const others = steps.filter(({ isIndependent }) => !isIndependent);
-    if (others.length > 0)
-      this.#evaluateRecords(new StepEvaluation({ ...given, steps: others }), others);
+    if (others.length > 0) this.#evaluateRecords(new StepEvaluation({ ...given, steps: others }));
   }
 
   /** Computes the results of a step for all records at once, if that is possible. */
@@ -143,7 +142,7 @@ class Computation {
     return errors !== null;
   }
 
-  #evaluateRecords(evaluation: StepEvaluation, steps: readonly ComputationStep[]): void {
+  #evaluateRecords(evaluation: StepEvaluation): void {
     const { batch, lineOf } = this.#input;
     let next = 0;
     for (let row = 0; row < batch.rows; row++) {
@@ -151,7 +150,8 @@ class Computation {
       evaluation.go(row);
       this.#context.line = lineOf(row);
       this.#context.record++;
-      for (const step of steps) evaluation.set(step, this.#result(evaluation, step, row));
+      for (const step of evaluation.steps)
+        evaluation.set(step, this.#result(evaluation, step, row));
     }
   }
 

@@ -1,6 +1,6 @@
-import { ValueMemo, type KnownResult } from '../../../expressions/value-memo.js';
 import { ValueTable } from '../../../expressions/value-table.js';
 import { PairTable } from './column-codes.js';
+import { ValueMemo, type KnownResult } from './value-memo.js';
 
 /**
  * What the results of an expression may take that a thread keeps, estimated in bytes: half of it each, the latest and those before. A chunk
@@ -54,10 +54,7 @@ export class KeyedResults {
   joint(columns: readonly Int32Array[]): Int32Array {
     return columns.reduce((joint, column, i) => {
       const pairs = this.#pairs[i - 1]!;
-      return joint.map((code, row) => {
-        const other = column[row]!;
-        return code < 0 || other < 0 ? -1 : pairs.code(code, other);
-      });
+      return joint.map((code, row) => pairs.code(code, column[row]!));
     });
   }
 

@@ -1,6 +1,6 @@
 import type { MissedCall, PyValue } from '../../../../engine/expression/values/values.js';
-import type { KnownResult } from '../../../expressions/value-memo.js';
 import type { KeyedResults } from './job-results.js';
+import type { KnownResult } from './value-memo.js';
 
 /** The results of an expression in the records of a chunk, by codes that stand for the values that it reads. */
 export class RowResults {

@@ -1,12 +1,8 @@
-import { castResult } from '../../../../engine/expression/annotate/cast.js';
-import { asExpressionError } from '../../../../engine/expression/expression.js';
+import { castResult, castRuntime } from '../../../../engine/expression/annotate/cast.js';
+import { expressionErrorOf } from '../../../../engine/expression/expression.js';
 import { setItem } from '../../../../engine/expression/values/dict.js';
-import { ExpressionError } from '../../../../engine/expression/values/errors.js';
-import {
-  Budget,
-  defaultLimits,
-  limitExceeded,
-} from '../../../../engine/expression/values/limits.js';
+import type { ExpressionError } from '../../../../engine/expression/values/errors.js';
+import { limitExceeded } from '../../../../engine/expression/values/limits.js';
 import {
   longestMissedValue,
   type CallsAhead,
@@ -14,13 +10,12 @@ import {
   type MissedCall,
   type PyDict,
   type PyValue,
-  type Runtime,
 } from '../../../../engine/expression/values/values.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
-import { knownResult } from '../../../expressions/value-memo.js';
 import { stepsAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
+import { knownResult } from './value-memo.js';
 
 /** What the steps of a chunk are evaluated with. */
 export interface EvaluationInput {
@@ -40,6 +35,8 @@ const clockInterval = 64;
 
 /** Evaluates steps of a chunk record by record, and keeps results that other records need. */
 export class StepEvaluation {
+  /** The steps that are evaluated for each record, in their order. */
+  readonly steps: readonly ComputationStep[];
   readonly #slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
   readonly #kept: JobResults;
@@ -57,6 +54,7 @@ export class StepEvaluation {
   #evaluations = clockInterval;
 
   constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
+    this.steps = steps;
     this.#slots = slots;
     this.#variables = variables;
     this.#kept = kept;
@@ -99,9 +97,7 @@ export class StepEvaluation {
       this.keep(step, result, row);
       return result;
     } catch (error) {
-      const known = asExpressionError(error);
-      if (known instanceof ExpressionError) return known;
-      throw error;
+      return expressionErrorOf(error);
     } finally {
       const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
       this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;
@@ -185,8 +181,7 @@ export class StepEvaluation {
     try {
       value = this.#value(step);
     } catch (error) {
-      if (asExpressionError(error) instanceof ExpressionError) return [undefined];
-      throw error;
+      return [noResult(error)];
     }
     // The arguments of a call that missed others are not those that it will have.
     const mayTake = ahead.missed === before + 1 && this.#mayTakeCall(step, row);
@@ -195,8 +190,8 @@ export class StepEvaluation {
   }
 
   /** Whether the value of a call may become the result of a step, and is kept then. */
-  #mayTakeCall({ compiled: { expression }, results, mayChange }: ComputationStep, row: number) {
-    if (mayChange || !results?.isCoded(row) || !expression?.isDatasetCall) return false;
+  #mayTakeCall({ compiled: { expression }, results }: ComputationStep, row: number) {
+    if (!results?.isCoded(row) || !expression?.isDatasetCall) return false;
     return expression.runtime.budget.hasRoom(...roomOfValue);
   }
 
@@ -204,8 +199,7 @@ export class StepEvaluation {
     try {
       return this.#cast(step, value);
     } catch (error) {
-      if (asExpressionError(error) instanceof ExpressionError) return undefined;
-      throw error;
+      return noResult(error);
     }
   }
 
@@ -268,8 +262,7 @@ export class StepEvaluation {
 /** Memory and steps that an evaluation uses at most for the value of a `MissedCall` and its cast. */
 const roomOfValue = [100 * longestMissedValue, 4 * longestMissedValue] as const;
 
-/** For casting constants. */
-const castRuntime: Runtime = {
-  budget: new Budget(defaultLimits, () => performance.now()),
-  host: {},
-};
+/** What an evaluation ahead gives that ended with an error of the language; any other one is thrown on. */
+function noResult(error: unknown): undefined {
+  expressionErrorOf(error);
+}

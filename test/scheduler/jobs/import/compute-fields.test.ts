@@ -4,32 +4,15 @@ import { valueOfJson } from '../../../../engine/expression/annotate/json-values.
 import { reprOf } from '../../../../engine/expression/values/repr.js';
 import { compileExpression } from '../../../../engine/expression/expression.js';
 import type { PyDict } from '../../../../engine/expression/values/values.js';
-import { BatchBuilder, makeBatch } from '../../../../engine/ingest/batch.js';
-import { FindingCollector } from '../../../../engine/ingest/findings.js';
-import { readerNamed } from '../../../../readers/index.js';
-import { computeFields } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
+import { makeBatch } from '../../../../engine/ingest/batch.js';
 import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
 import { random } from '../../../random.js';
 import { seed } from '../../../seed.js';
-
-const origin = { preExpression: '', postExpression: '', user: { name: '', email: '' }, now: 0 };
+import { chunkOf, computedChunk } from './computed-chunk.js';
 
 function computed(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
-  const { batch, findings, release } = computeFields({
-    batch: makeBatch([], 3, []),
-    expressions: {
-      fields,
-      data: '{}',
-      includeErrors: true,
-      declared: ['x'],
-      targetDataset: '7',
-      sourceFilename: null,
-      ...origin,
-    },
-    columns: [],
-    inputs: [],
-    host: {},
-    isLenient: false,
+  const chunk = makeBatch([], 3, []);
+  const { batch, findings, release } = computedChunk(chunk, fields, ['x'], {
     ...(timeoutMs !== undefined && { timeoutMs }),
     lineOf: (row) => row + 10,
   });
@@ -65,24 +48,11 @@ test('when the time of a chunk is over, the rest of its records has the error of
 test('longs are exact, whatever their size', () => {
   const [two, four] = [2n ** 53n, 2n ** 32n];
   const longs = [0n, 1n, -1n, two - 1n, 1n - two, two, -two, two + 1n, four - 1n, four, -four, -four - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
-  const reader = readerNamed('json');
-  const out = new BatchBuilder();
-  const given = { columns: [], isFinal: true, hints: [] };
-  const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
-  const lines = longs.map((long) => `{"n":${long}}\n`).join('');
-  reader.read(Buffer.from(lines), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given);
+  const out = chunkOf(longs.map((long) => `{"n":${long}}`));
   const batch = out.finish();
   expect(batch.columns.map(({ type }) => type)).toEqual(['long']);
   const fields = [{ name: 't', expression: "str(record.n) + ' ' + str(record.n * 10)", data_type: 'string' }];
-  const { batch: made, release } = computeFields({
-    batch,
-    expressions: { fields, data: '{}', includeErrors: true, declared: ['n', 't'], targetDataset: '7', sourceFilename: null, ...origin },
-    columns: [],
-    inputs: batch.columns,
-    host: {},
-    isLenient: false,
-    lineOf: (row) => row + 1,
-  });
+  const { batch: made, release } = computedChunk(batch, fields, ['n', 't']);
   const texts = made.data.toArray().map((row) => String(row['t']));
   release();
   out.release();
@@ -100,22 +70,8 @@ test.each([
   ['texts longer than a string may be', "record.d * 5000", ['text', false], ['2024-01'.repeat(5000), '2024-02'.repeat(5000)]],
 ])('a field without a type is inferred from its values: %s', (_, expression, type, values) => {
   const rows = ['2024-01', '2024-02', '2024-01', '2024-01'];
-  const reader = readerNamed('json');
-  const out = new BatchBuilder();
-  const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
-  const lines = rows.map((d) => `${JSON.stringify({ d })}\n`).join('');
-  const given = { columns: [], isFinal: true, hints: [] };
-  reader.read(Buffer.from(lines), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given);
-  const batch = out.finish();
-  const { batch: made, release } = computeFields({
-    batch,
-    expressions: { fields: [{ name: 'x', expression }], data: '{}', includeErrors: true, declared: ['d', 'x'], targetDataset: '7', sourceFilename: null, ...origin },
-    columns: [],
-    inputs: batch.columns,
-    host: {},
-    isLenient: false,
-    lineOf: (row) => row + 1,
-  });
+  const out = chunkOf(rows.map((d) => JSON.stringify({ d })));
+  const { batch: made, release } = computedChunk(out.finish(), [{ name: 'x', expression }], ['d', 'x']);
   const column = made.columns.find(({ name }) => name === 'x');
   expect(column && [column.type, column.isList]).toEqual(type);
   const found = made.data.toArray().map((row) => { const x: unknown = row['x'] ?? null; return x !== null && typeof x === 'object' ? Array.from(x as Iterable<unknown>) : x; });
@@ -125,7 +81,6 @@ test.each([
 }); // prettier-ignore
 
 describe('the fields of a chunk are those of its records one by one', () => {
-  const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
   const { runtime } = compileExpression('1');
 
   /** Records with few different values, of which some are null, some missing and some not of ASCII. */
@@ -206,23 +161,9 @@ describe('the fields of a chunk are those of its records one by one', () => {
   ])('for %s, number %#', (_, fields, what) => {
     const rows = records(2200).map((record) => JSON.stringify(record));
     const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
-    const reader = readerNamed('json');
-    const out = new BatchBuilder();
-    const given = { columns: [], isFinal: true, hints: [] };
-    const params = reader.params({});
-    reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, params, out, new FindingCollector(rules, true), given); // prettier-ignore
-    const batch = out.finish();
+    const out = chunkOf(lines);
     const declared = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
-    const { batch: made, release } = computeFields({
-      batch,
-      expressions: { fields, data: '{}', includeErrors: true, declared, targetDataset: '7', sourceFilename: null,
-        ...origin },
-      columns: [],
-      inputs: batch.columns,
-      host: {},
-    isLenient: false,
-      lineOf: (row) => row + 1,
-    }); // prettier-ignore
+    const { batch: made, release } = computedChunk(out.finish(), fields, declared);
     const annotation = new Annotation({
       fields: fields.map(annotationField),
       includeErrors: true,

@@ -1,21 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../../engine/core/errors.js';
+import { unpackTexts } from '../../../../engine/core/packed-texts.js';
 import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
 import type { ExpressionHost, PyDict } from '../../../../engine/expression/values/values.js';
-import { BatchBuilder } from '../../../../engine/ingest/batch.js';
-import { FindingCollector } from '../../../../engine/ingest/findings.js';
-import { readerNamed } from '../../../../readers/index.js';
 import { Answers } from '../../../../scheduler/expressions/answers.js';
 import { hostWith } from '../../../../scheduler/expressions/host-functions.js';
-import { packAnswers, unpackTexts } from '../../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../../scheduler/expressions/packed.js';
 import {
   callOfText,
   callText,
   type HostAnswer,
   type HostCall,
 } from '../../../../scheduler/expressions/protocol.js';
-import { computeFields } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
 import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
 import { JobResults } from '../../../../scheduler/jobs/import/expressions/job-results.js';
 import { plainValue } from '../../../../engine/expression/annotate/plain.js';
@@ -23,11 +20,9 @@ import { jsonOfValue } from '../../../../engine/expression/annotate/json-text.js
 import { compileExpression } from '../../../../engine/expression/expression.js';
 import { random } from '../../../random.js';
 import { seed } from '../../../seed.js';
+import { chunkOf, computedChunk, origin } from './computed-chunk.js';
 
 /* Results of expressions that call functions of datasets, which are kept by the values that they read (contract 19). */
-
-const origin = { user: { name: '', email: '' }, now: 0 };
-const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
 /** The answer of a made-up dataset: some keys are unknown, some have a long value, and the calls of some fail. */
 function answerTo({ name, args }: HostCall): HostAnswer {
@@ -95,14 +90,6 @@ const changingFields = [
   ...fields,
 ];
 
-function chunkOf(lines: readonly string[]) {
-  const reader = readerNamed('json');
-  const out = new BatchBuilder();
-  const given = { columns: [], isFinal: true, hints: [] };
-  reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, new FindingCollector(rules, true), given); // prettier-ignore
-  return out;
-}
-
 describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
   const next = random(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
@@ -130,10 +117,8 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
         }),
       );
       const out = chunkOf(lines);
-      const batch = out.finish();
-      const expressions = { fields, data: '{"values":"5"}', includeErrors: true, declared, targetDataset: null, sourceFilename: null, preExpression: '', postExpression: '', ...origin }; // prettier-ignore
-      const input = { batch, expressions, columns: [], inputs: batch.columns, host, kept, isLenient: false, lineOf: (row: number) => row + 1 }; // prettier-ignore
-      const { batch: made, release } = computeFields(input);
+      const given = { data: '{"values":"5"}', host, kept };
+      const { batch: made, release } = computedChunk(out.finish(), fields, declared, given);
       const plain = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
       const ours = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plain)) as Record<string, unknown>); // prettier-ignore
       release();
@@ -164,9 +149,8 @@ test('each key is evaluated and asked for once, in all chunks of a job', () => {
   for (let chunk = 0; chunk < 3; chunk++) {
     const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
     const out = chunkOf(lines);
-    const batch = out.finish();
-    const expressions = { fields: [fields[0]!], data: '{"values":"5"}', includeErrors: true, declared: ['key', 'direct'], targetDataset: null, sourceFilename: null, preExpression: '', postExpression: '', ...origin }; // prettier-ignore
-    const { release } = computeFields({ batch, expressions, columns: [], inputs: batch.columns, host, kept, isLenient: false, lineOf: (row) => row + 1 }); // prettier-ignore
+    const given = { data: '{"values":"5"}', host, kept };
+    const { release } = computedChunk(out.finish(), [fields[0]!], ['key', 'direct'], given);
     release();
     out.release();
   }

@@ -1,4 +1,4 @@
-import type { PyValue } from '../../engine/expression/values/values.js';
+import type { PyValue } from '../../../../engine/expression/values/values.js';
 
 /** The most results that are kept, and what they may take, estimated in bytes: half of them each, the latest and those before. */
 const maxResults = 1 << 18;

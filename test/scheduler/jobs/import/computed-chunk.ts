@@ -1,0 +1,56 @@
+import type { JsonObject } from '../../../../engine/core/types.js';
+import { BatchBuilder } from '../../../../engine/ingest/batch.js';
+import { FindingCollector } from '../../../../engine/ingest/findings.js';
+import { readerNamed } from '../../../../readers/index.js';
+import {
+  computeFields,
+  lenientRules,
+  type ComputationInput,
+  type ComputedBatch,
+} from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
+
+/** Who evaluates expressions, and expressions that make no records. */
+export const origin = {
+  preExpression: '',
+  postExpression: '',
+  user: { name: '', email: '' },
+  now: 0,
+};
+
+/** A chunk of JSON records, each on a line; the caller releases the builder. */
+export function chunkOf(lines: readonly string[]): BatchBuilder {
+  const reader = readerNamed('json');
+  const out = new BatchBuilder();
+  const given = { columns: [], isFinal: true, hints: [] };
+  const report = new FindingCollector(lenientRules, true);
+  reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, report, given); // prettier-ignore
+  return out;
+}
+
+/** Computes fields of a chunk; `declared` are the fields that are None where a record lacks them. */
+export function computedChunk(
+  batch: ComputationInput['batch'],
+  fields: readonly JsonObject[],
+  declared: readonly string[],
+  more: Partial<ComputationInput> & { readonly data?: string } = {},
+): ComputedBatch {
+  const { data = '{}', ...input } = more;
+  return computeFields({
+    batch,
+    expressions: {
+      fields,
+      data,
+      includeErrors: true,
+      declared,
+      targetDataset: '7',
+      sourceFilename: null,
+      ...origin,
+    },
+    columns: [],
+    inputs: batch.columns,
+    host: {},
+    isLenient: false,
+    lineOf: (row) => row + 1,
+    ...input,
+  });
+}
