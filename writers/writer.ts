@@ -16,22 +16,6 @@ export interface WriterColumn {
   readonly title: string;
 }
 
-/** The columns of the cells of a projection; `titles` are by `titleKey`. */
-export function writerColumns(
-  projection: readonly Projected[],
-  titles: ReadonlyMap<string, string>,
-): readonly WriterColumn[] {
-  return cellColumns(projection).map(({ path }) => {
-    const name = path.join('.');
-    return { name, title: titles.get(titleKey(path)) || name };
-  });
-}
-
-/** The key of the title of the field at a path. */
-export function titleKey(path: readonly string[]): string {
-  return path.join('\n');
-}
-
 /** Options that a request may set. */
 export interface WriterOptions {
   /** Put a quote before cells that a spreadsheet would interpret as formulas (`csv_safe`). */

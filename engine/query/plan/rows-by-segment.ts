@@ -21,12 +21,13 @@ export async function rowsBySegment(
         const rows = refs.map(([, row]) => row);
         add(segment, Int32Array.from(rows));
       }
-    } else add(batch.segment, numbersIn(batch.rows, segments[batch.segment]!));
+    } else add(batch.segment, rowNumbers(batch.rows, segments[batch.segment]!));
   }
   return [...found].map(([segment, parts]) => [segment, joined(parts)] as const);
 }
 
-function numbersIn(rows: RowSet, segment: Segment): Int32Array {
+/** The numbers of rows of a segment, ascending. */
+export function rowNumbers(rows: RowSet, segment: Segment): Int32Array {
   if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
   return rows instanceof Int32Array ? rows : bitmapRows(rows);
 }

@@ -1,4 +1,5 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { Column } from '../../core/types.js';
 import type { CellTexts } from './cell-texts.js';
 import type { LineTexts } from './line-writer.js';
@@ -36,6 +37,18 @@ export interface CellLineFormat extends FormOfCells {
 export interface CellRecordFormat extends FormOfCells {
   /** Writes a record from the texts of its cells, which are those of record `index` of a block. */
   writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;
+}
+
+/** The dotted names of the cells of a projection, and their titles: those of their fields, otherwise the names. */
+export function titledCells(
+  projection: readonly Projected[],
+  fields: readonly Pick<DatasetField, 'path' | 'title'>[],
+): readonly { readonly name: string; readonly title: string }[] {
+  const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
+  return cellColumns(projection).map(({ path }) => {
+    const name = path.join('.');
+    return { name, title: titles.get(path.join('\n')) || name };
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { arrowEnd, arrowHead } from './arrow-messages.js';
-import { cellColumns } from './cells.js';
+import { titledCells } from './cells.js';
 import { delimitedCell } from './delimited.js';
 import type { PageFormat, RecordBytes } from './page-format.js';
 import type { Projected } from './projection.js';
@@ -44,11 +44,10 @@ function headerLine(
   projection: readonly Projected[],
   fields: readonly Pick<DatasetField, 'path' | 'title'>[],
 ): Uint8Array {
-  const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
-  const names = cellColumns(projection).map(
-    ({ path }) => titles.get(path.join('\n')) || path.join('.'),
+  const cells = titledCells(projection, fields).map(({ title }) =>
+    delimitedCell(title, false, ','),
   );
-  return Buffer.from(`${names.map((name) => delimitedCell(name, false, ',')).join(',')}\r\n`);
+  return Buffer.from(`${cells.join(',')}\r\n`);
 }
 
 /** A JSON array of records from pieces in which every record has a comma behind it. */

@@ -1,3 +1,4 @@
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { JsonObject } from '../../../engine/core/types.js';
@@ -28,10 +29,10 @@ export interface QueryExport extends ExportFile {
   readonly search: ComputedSearch | null;
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
-  /** What is known of the columns of annotated records; null if no field is computed. */
+  /** What is known of the columns of annotated records; null if these become no table. */
   readonly annotated: AnnotatedColumns | null;
-  /** The titles of fields by their dotted names. */
-  readonly titles: ReadonlyMap<string, string>;
+  /** The titles of the fields of the dataset. */
+  readonly titles: readonly Pick<DatasetField, 'path' | 'title'>[];
 }
 
 /** How an export finds records by fields that it computes: plain data. */

@@ -14,9 +14,9 @@ import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
+import { titledCells } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { titleKey, writerColumns } from '../../../writers/writer.js';
 import {
   orderOf,
   computedQuery,
@@ -39,7 +39,7 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const { catalog, store, now } = context;
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
-  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
+  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version);
   const commitId = row.params['commit_id'];
   const settings = annotationOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
@@ -48,8 +48,8 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const found = asked ? withoutConditions(query) : query;
   const request = parseExportParams(found, fields, await genesForQuery(found));
   const projection = project(snapshot.columns, fields, request);
-  const titles = new Map(fields.map(({ path, title }) => [titleKey(path), title]));
-  const columns = writerColumns(projection, titles);
+  const titles = fields.map(({ path, title }) => ({ path, title }));
+  const columns = titledCells(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
@@ -61,7 +61,11 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
       sourceDataset: String(row.datasetId),
     };
     const source = { columns: snapshot.columns, fields };
-    const annotated = plan && annotatedColumns(plan.task, row.targetFields ?? [], source, request);
+    // Lines of JSON are made of the records as they are.
+    const annotated =
+      plan && writer.writesJsonLines !== true
+        ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
+        : null;
     const search = asked ? await searchOf(asked, task, snapshot, context) : null;
     return { ...common, request, search, annotation, annotated, titles };
   }

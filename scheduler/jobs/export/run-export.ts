@@ -5,7 +5,8 @@ import { createFile } from '../../../engine/core/file-writer.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { writerColumns, type FileContext, type FileWarning, type Writer } from '../../../writers/writer.js'; // prettier-ignore
+import { titledCells } from '../../../engine/query/results/cells.js';
+import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
 import { annotatedParts, annotatedTable } from './annotated-table.js';
@@ -45,14 +46,13 @@ async function exportQuery(
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
     rowParts(rows(), snapshot, limits);
   const total = knownTotal(params);
-  // Lines of JSON are made of the records as they are.
-  if (annotation === null || annotated === null || writer.writesJsonLines === true)
+  if (annotation === null || annotated === null)
     return writeFile({ ...params, parts: () => found(writer), total }, writer, context);
   const { projection } = file;
   const source = { projection, annotation, columns: annotated, parts: () => found(annotatedParts) };
   const progress = (records: number): void => report(context, records, total);
   const table = await annotatedTable(source, context, progress);
-  const columns = writerColumns(table.projection, titles);
+  const columns = titledCells(table.projection, titles);
   const made = {
     ...params,
     file: { ...file, projection: table.projection, columns },
