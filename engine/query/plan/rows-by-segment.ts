@@ -22,7 +22,7 @@ export async function rowsBySegment(
         const rows = refs.map(([, row]) => row);
         add(segment, Int32Array.from(rows));
       }
-    } else add(batch.segment, numbersIn(batch.rows, segments[batch.segment]!));
+    } else add(batch.segment, rowNumbers(batch.rows, segments[batch.segment]!));
   }
   return [...found].map(([segment, parts]) => {
     const rows = parts.length === 1 ? parts[0]! : concatenated(Int32Array, parts);
@@ -30,7 +30,8 @@ export async function rowsBySegment(
   });
 }
 
-function numbersIn(rows: RowSet, segment: Segment): Int32Array {
+/** The numbers of rows of a segment, ascending. */
+export function rowNumbers(rows: RowSet, segment: Segment): Int32Array {
   if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
   return rows instanceof Int32Array ? rows : bitmapRows(rows);
 }

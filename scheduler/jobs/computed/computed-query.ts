@@ -5,7 +5,7 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
 import { namesIn, partsNaming, positionIn, separated, unseparated, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
-import { fieldsRead, rowAnnotation, type AnnotationSettings, type FieldsRead } from '../../expressions/plan-annotation.js'; // prettier-ignore
+import { fieldsRead, rowAnnotation, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
 import type { ComputedOrder } from './computed-types.js';
 
 /** A query that finds, sorts or counts by fields that it computes: plain data. */
@@ -70,7 +70,7 @@ export async function orderOf(
   { stored, paths }: SeparatedQuery,
   version: number,
 ): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
-  const { names, isRepeatable } = computedFields(asked);
+  const { names, isRepeatable } = fieldsRead(asked.settings, asked.named);
   const { targetFields, annotatorParams } = rowAnnotation(asked.settings);
   const { scores } = parseQuery(stored, asked.fields, await genesForQuery(stored));
   const order = {
@@ -110,17 +110,13 @@ export interface ParsedOver {
   readonly fields: readonly DatasetField[];
 }
 
-function computedFields({ settings, named }: ComputedQuery): FieldsRead {
-  return fieldsRead(settings, named);
-}
-
 /** The fields of a table: those stored as the dataset has them, and the computed ones with the types of their values. */
 function tableFields(
   asked: ComputedQuery,
   { paths }: SeparatedQuery,
   found: readonly DatasetField[],
 ): readonly DatasetField[] {
-  const { names } = computedFields(asked);
+  const { names } = fieldsRead(asked.settings, asked.named);
   const isStored = ({ path }: DatasetField): boolean =>
     !names.has(path[0]!) &&
     (paths === null || paths.some((one) => one.every((name, i) => path[i] === name)));

@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
+import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import { parseMigrationParams } from '../../../engine/query/request/request.js';
 import { project } from '../../../engine/query/results/projection.js';
@@ -12,7 +12,6 @@ import { declaredBy } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
 import { migratedColumns } from '../migration/column-plan.js';
 import { migrationExpressions } from '../migration/prepare-migration.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
 import { visibleData } from '../visible-data.js';
 import type { ComputedOrder, ComputedParams } from './computed-types.js';
 
@@ -36,13 +35,12 @@ export async function prepareComputedTable(
   const found = parseMigrationParams(conditions, source.fields, genes);
   const known = knownColumns([], declaredBy(fields));
   const computed = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
-  const reserved = new Set(reservedColumns.map(({ name }) => name));
-  const selected =
-    project(source.snapshot.columns, source.fields, { fields: paths, excludeFields: [] }) // prettier-ignore
-      .filter(
-        ({ column: { name }, isStored }) => isStored && !computed.has(name) && !reserved.has(name),
-      ) // prettier-ignore
-      .map(({ column }) => column);
+  const isSelected = (name: string): boolean =>
+    !computed.has(name) && !reservedNames.includes(name);
+  const wanted = { fields: paths, excludeFields: [] };
+  const selected = project(source.snapshot.columns, source.fields, wanted)
+    .filter(({ column, isStored }) => isStored && isSelected(column.name))
+    .map(({ column }) => column);
   const columns = migratedColumns(selected, known, []);
   const row = { ...expressionRow(fields, data), sourceId: datasetId, datasetId };
   const expressions = migrationExpressions(row, await originOf(task, catalog), source, [], known);

@@ -1,4 +1,4 @@
-import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
+import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { hasOpenType } from '../../../engine/ingest/overlaid-columns.js';
@@ -29,10 +29,9 @@ export function annotatedColumns(
     fields: request.fields,
     excludeFields: [...request.excludeFields, ...dropped],
   });
-  const reserved = new Set(reservedColumns.map(({ name }) => name));
   // Reserved fields are texts, whoever computes them.
-  const declared = declaredBy(targetFields).filter(({ name }) => !reserved.has(name));
-  const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reserved.has(name)).map(({ column }) => column); // prettier-ignore
+  const declared = declaredBy(targetFields).filter(({ name }) => !reservedNames.includes(name));
+  const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reservedNames.includes(name)).map(({ column }) => column); // prettier-ignore
   const isGiven = (text: string): boolean => text.trim() !== '';
   if (isGiven(task.preExpression) || isGiven(task.postExpression)) {
     const computed = withoutNested(knownColumns([], declared), names);
@@ -80,8 +79,9 @@ function withoutNested(
 }
 
 /** A column as it is in a file without values: the type of one that values decide is string. */
-function withoutMarks({ name, physical, type, isList, open }: Column): Column {
-  const isOpen = type === 'object' || hasOpenType({ name, physical, type, isList, ...(open && { open }) }); // prettier-ignore
+function withoutMarks(column: Column): Column {
+  const { name, physical, type, isList } = column;
+  const isOpen = type === 'object' || hasOpenType(column);
   return { name, physical, type: isOpen ? 'string' : type, isList };
 }
 
@@ -97,10 +97,9 @@ export function annotatedProjection(
 ): readonly Projected[] {
   const byName = new Map([...reservedColumns, ...columns].map((column) => [column.name, column]));
   const planned = new Map(fixed?.map((one) => [one.column.name, one]));
-  const isReserved = (name: string): boolean => reservedColumns.some((one) => one.name === name);
   return [...new Set([...planned.keys(), ...names])].flatMap((name) => {
     const column = byName.get(name);
-    if (column !== undefined && (filled.has(name) || isReserved(name))) return [{ column, isStored: true }]; // prettier-ignore
+    if (column !== undefined && (filled.has(name) || reservedNames.includes(name))) return [{ column, isStored: true }]; // prettier-ignore
     return planned.get(name) ?? (column === undefined ? [] : [{ column, isStored: false }]);
   });
 }

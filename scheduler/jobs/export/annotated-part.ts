@@ -1,15 +1,12 @@
 import type { Columns } from '../../../engine/core/types.js';
-import type { PyDict } from '../../../engine/expression/values/values.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { Projected } from '../../../engine/query/results/projection.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import { recordAnnotation } from '../../expressions/annotations.js';
-import { expressionHost } from '../../expressions/host-functions.js';
 import type { HostCalls } from '../../expressions/protocol.js';
 import { annotatedBatch, type AnnotatedBatch } from './annotated-batch.js';
-import type { ExportAnnotation, PartRows } from './part.js';
+import { annotatedRecords, type ExportAnnotation, type PartRows } from './part.js';
 
 /** Records of an export of which expressions make others, for a pool thread: plain data. */
 export interface AnnotationJob extends PartRows {
@@ -33,25 +30,19 @@ export interface AnnotatedPart extends Pick<AnnotatedBatch, 'columns' | 'names' 
 
 /** Runs the expressions of an export on the records of a part, and writes what they make as a segment. */
 export async function annotatePart(job: AnnotationJob): Promise<AnnotatedPart> {
-  const made = annotatedBatch(annotatedRecords(job), job.known, job.hints);
+  const { annotation, calls, known, hints } = job;
+  const made = annotatedBatch(annotatedRecords(recordTexts(job), annotation, calls), known, hints);
   const { batch, columns, names, findings } = made;
   const segment = batch.rows === 0 ? null : await writeUnflushed(batch, job.file);
   made.release();
   return { segment, columns, names, findings };
 }
 
-function annotatedRecords({
-  files,
-  rows,
-  projection,
-  annotation,
-  calls,
-}: AnnotationJob): Iterable<PyDict> {
-  const { task, sourceDataset, ...origin } = annotation;
+/** The JSON texts of the records that expressions are given. */
+function recordTexts({ files, rows, projection }: AnnotationJob): readonly string[] {
   const segments = openSegments(files);
   try {
-    const texts = materialise(segments, rows, projection, 'json');
-    return recordAnnotation(task, sourceDataset)(texts, expressionHost(origin, calls));
+    return materialise(segments, rows, projection, 'json');
   } finally {
     segments.close();
   }

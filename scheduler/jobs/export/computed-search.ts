@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { removeTree } from '../../../engine/core/files.js';
-import type { RowBatch, SegmentRows } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
+import { rowNumbers } from '../../../engine/query/plan/rows-by-segment.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
-import { bitmapRows } from '../../../engine/text/bitmap.js';
 import { parsedOver } from '../computed/computed-query.js';
 import { tableOf } from '../computed/computed-table.js';
 import { writeComputedTable } from '../computed/run-computed.js';
@@ -74,16 +74,11 @@ const rowsAtOnce = 16_384;
 function rowPairs(batch: RowBatch, { segments }: Snapshot): Int32Array {
   if ('refs' in batch) return Int32Array.from(batch.refs.flat());
   const { segment } = batch;
-  const numbers = rowNumbers(batch, segments[segment]!.rows);
+  const numbers = rowNumbers(batch.rows, segments[segment]!);
   const pairs = new Int32Array(2 * numbers.length);
   for (let i = 0; i < numbers.length; i++) {
     pairs[2 * i] = segment;
     pairs[2 * i + 1] = numbers[i]!;
   }
   return pairs;
-}
-
-function rowNumbers({ rows }: SegmentRows, count: number): Int32Array {
-  if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
-  return rows instanceof Int32Array ? rows : Int32Array.from(bitmapRows(rows));
 }

@@ -29,7 +29,7 @@ export interface QueryExport extends ExportFile {
   readonly search: ComputedSearch | null;
   /** Null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
-  /** What is known of the columns of annotated records; null if no field is computed. */
+  /** What is known of the columns of annotated records; null if these become no table. */
   readonly annotated: AnnotatedColumns | null;
   readonly titles: FieldTitles;
 }

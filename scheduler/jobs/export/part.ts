@@ -4,6 +4,7 @@ import { writeCells, materialise } from '../../../engine/query/results/materiali
 import { storedRowGroup } from '../../../engine/query/results/stored-row-group.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { PyDict } from '../../../engine/expression/values/values.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import { recordAnnotation, recordText } from '../../expressions/annotations.js';
@@ -34,7 +35,7 @@ export interface PartJob extends PartRows {
   readonly first: number;
   /** Null if no field is computed, or the records have them. */
   readonly annotation: ExportAnnotation | null;
-  /** The channel through which expressions call the host; there if fields are computed. */
+  /** The channel through which expressions call the host; there unless `annotation` is null. */
   readonly calls?: HostCalls;
 }
 
@@ -57,7 +58,8 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
     jsonLines() {
       if (annotation === null) return materialise(segments, rows, projection, 'jsonLines');
       const texts = materialise(segments, rows, projection, 'json');
-      const lines = annotatedLines(texts, annotation, job.calls);
+      const made = annotatedRecords(texts, annotation, job.calls);
+      const lines = Array.from(made, (record) => `${recordText(record)}\n`);
       count = lines.length;
       return Buffer.from(lines.join(''));
     },
@@ -93,13 +95,11 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
   }
 }
 
-/** The lines of the records that expressions make of those of the part. */
-function annotatedLines(
+/** The records that expressions make of those with these JSON texts. */
+export function annotatedRecords(
   texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,
   calls: HostCalls | undefined,
-): readonly string[] {
-  const annotate = recordAnnotation(task, sourceDataset);
-  const host = expressionHost(origin, calls);
-  return Array.from(annotate(texts, host), (record) => `${recordText(record)}\n`);
+): Iterable<PyDict> {
+  return recordAnnotation(task, sourceDataset)(texts, expressionHost(origin, calls));
 }

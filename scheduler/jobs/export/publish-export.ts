@@ -39,7 +39,7 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const { catalog, store, now } = context;
   const row = await exportOf(task, catalog);
   const writer = checkFormat(row.format);
-  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version); // prettier-ignore
+  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version);
   const commitId = row.params['commit_id'];
   const settings = annotationOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
@@ -61,7 +61,11 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
       sourceDataset: String(row.datasetId),
     };
     const source = { columns: snapshot.columns, fields };
-    const annotated = plan && annotatedColumns(plan.task, row.targetFields ?? [], source, request);
+    // Lines of JSON are made of the records as they are.
+    const annotated =
+      plan && writer.writesJsonLines !== true
+        ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
+        : null;
     const search = asked ? await searchOf(asked, task, snapshot, context) : null;
     return { ...common, request, search, annotation, annotated, titles };
   }

@@ -46,8 +46,7 @@ async function exportQuery(
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
     rowParts(rows(), snapshot, limits);
   const total = knownTotal(params);
-  // Lines of JSON are made of the records as they are.
-  if (annotation === null || annotated === null || writer.writesJsonLines === true)
+  if (annotation === null || annotated === null)
     return writeFile({ ...params, parts: () => found(writer), total }, writer, context);
   const { projection } = file;
   const source = { projection, annotation, columns: annotated, parts: () => found(annotatedParts) };

@@ -5,6 +5,7 @@ import { seed } from '../../seed.js';
 import { casesByTier } from '../../tier.js';
 import { until } from '../../until.js';
 import { startLab } from '../lab.js';
+import { sampleFields, sampleRecords } from '../sample-records.js';
 import { grant, idOf, waitFor, type Client } from '../server.js';
 
 /*
@@ -16,27 +17,18 @@ const { server, ann, vaultId, newDataset } = await startLab();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'Kras', null];
 const words = ['stop gained', 'stop lost', 'splice site', 'missense', ''];
 const count = 600;
-const records = Array.from({ length: count }, (_, i) => ({
-  i,
-  gene: genes[(i * 7) % 5],
-  ad: i % 11 === 0 ? [] : [i % 13, (i * 5) % 9],
-  vaf: i % 6 === 0 ? null : i / 8,
+const records = sampleRecords(count, genes).map((record, i) => ({
+  ...record,
   note: words[(i * 3 + Math.floor(i / 5)) % 5],
-  seen: `20${10 + (i % 12)}-0${1 + (i % 9)}-11`,
-  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
 }));
 
 const fields = [
-  { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
-  { name: 'ratio', expression: 'record.ad[0] / record.depth', data_type: 'double', depends_on: ['depth'] },
+  ...sampleFields,
   { name: 'label', expression: "(record.gene or 'none').lower() + str(record.i % 7)", data_type: 'string' },
-  { name: 'tags', expression: "[record.gene, 'x' + str(record.i % 3)]", data_type: 'string', is_list: true },
   { name: 'isBig', expression: 'record.i > 300', data_type: 'boolean' },
-  { name: 'day', expression: 'record.seen', data_type: 'date' },
   { name: 'words', expression: "' '.join([record.note] * (1 + record.i % 3))", data_type: 'text' },
   { name: 'symbol', expression: 'record.gene and record.gene.lower()', data_type: 'string' },
   { name: 'double', expression: 'record.i * 2' },
-  { name: 'parts', expression: "{'rest': record.i % 4, 'csq': get(record, 'info.csq')}" },
 ] as const; // prettier-ignore
 
 let sourceId: number;

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
 import { differences } from '../read-table.js';
 import { startLab } from '../lab.js';
+import { sampleFields, sampleRecords } from '../sample-records.js';
 import { idOf, waitFor, type Answer } from '../server.js';
 
 /*
@@ -10,28 +11,16 @@ import { idOf, waitFor, type Answer } from '../server.js';
  */
 
 const { server, ann, newDataset } = await startLab();
-const genes = ['BRCA1', 'TP53', 'EGFR', null];
 const count = 400;
-const records = Array.from({ length: count }, (_, i) => ({
-  i,
-  gene: genes[(i * 7) % 4],
-  ad: i % 11 === 0 ? [] : [i % 13, (i * 5) % 9],
-  vaf: i % 6 === 0 ? null : i / 8,
-  seen: `20${10 + (i % 12)}-0${1 + (i % 9)}-11`,
-  info: { af: i / 4, ...(i % 5 === 0 && { csq: ['stop', 'gain'] }) },
-}));
+const records = sampleRecords(count, ['BRCA1', 'TP53', 'EGFR', null]);
 
 const target_fields = [
-  { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
-  { name: 'ratio', expression: 'record.ad[0] / record.depth', data_type: 'double', depends_on: ['depth'] },
+  ...sampleFields,
   { name: 'label', expression: "(record.gene or 'none').lower() + ', \"' + str(record.i % 7)", data_type: 'string' },
-  { name: 'tags', expression: "[record.gene, 'x' + str(record.i % 3)]", data_type: 'string', is_list: true },
   { name: 'isBig', expression: 'record.i > 100', data_type: 'boolean' },
-  { name: 'day', expression: 'record.seen', data_type: 'date' },
   { name: 'gene', expression: 'value and value + str(len(value))' },
   { name: 'hidden', expression: 'record.i', is_transient: true },
   { name: 'double', expression: 'record.hidden * 2' },
-  { name: 'parts', expression: "{'rest': record.i % 4, 'csq': get(record, 'info.csq')}" },
   { name: 'mixed', expression: "record.i if record.i % 50 else 'fifty'" },
   { name: 'none', expression: 'None' },
   { name: 'count', expression: "dataset_count(D, filters=[['i', record.i // 2]])", data_type: 'long' },
@@ -126,10 +115,10 @@ describe('every format has what the page has', () => {
   test('of fields of all types', async () => {
     const csv = await bytesOf(await exported({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
     expect(csv.toString().split('\r\n')).toEqual([
-      'i,gene,info.af,seen,depth,ratio,label,tags,isBig,day,double,parts.rest,parts.csq,mixed,none,count,constant,_errors.ratio',
-      '0,BRCA15,0,2010-01-11,0,,"brca1, ""0","[""BRCA1"",""x0""]",false,2010-01-11,0,0,"[""stop"",""gain""]",fifty,,1,7.5,list index out of range',
-      '1,,0.25,2011-02-11,6,0.16666666666666666,"none, ""1","[null,""x1""]",false,2011-02-11,2,1,,1,,1,7.5,',
-      '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"egfr, ""2","[""EGFR"",""x2""]",false,2012-03-11,4,2,,2,,1,7.5,',
+      'i,gene,info.af,seen,depth,ratio,tags,day,parts.rest,parts.csq,label,isBig,double,mixed,none,count,constant,_errors.ratio',
+      '0,BRCA15,0,2010-01-11,0,,"[""BRCA1"",""x0""]",2010-01-11,0,"[""stop"",""gain""]","brca1, ""0",false,0,fifty,,1,7.5,list index out of range',
+      '1,,0.25,2011-02-11,6,0.16666666666666666,"[null,""x1""]",2011-02-11,1,,"none, ""1",false,2,1,,1,7.5,',
+      '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"[""EGFR"",""x2""]",2012-03-11,2,,"egfr, ""2",false,4,2,,1,7.5,',
       '',
     ]);
     await expectAlike({ limit: 200 }, { target_fields, annotator_params: annotator_params() });

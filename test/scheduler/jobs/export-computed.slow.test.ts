@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { cp, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { afterEach, expect, test } from '@jest/globals';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dataTemplate } from '../processes/data-template.js';
 import { KillableServer, recovered } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
@@ -11,25 +11,12 @@ import { Lake } from '../lake.js';
  */
 
 const records = 40_000;
-let template: string;
-let datasetId: number;
+const template = await dataTemplate(
+  Array.from({ length: records }, (_, n) => `{"n":${n},"s":"text ${n % 7}"}\n`),
+);
 let lake: Lake;
-const folders: string[] = [];
 
-beforeAll(async () => {
-  const made = await Lake.make();
-  template = made.data.root;
-  folders.push(template);
-  datasetId = await made.dataset();
-  const lines = Array.from({ length: records }, (_, n) => `{"n":${n},"s":"text ${n % 7}"}\n`);
-  await made.import(datasetId, await made.file('a.json', lines.join('')));
-  await made.close();
-  await recovered(template);
-});
 afterEach(() => lake.close());
-afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
-});
 
 test.each([
   ['segment.partial', 'worker'],
@@ -39,12 +26,10 @@ test.each([
 ] as const)(
   'a kill at %s of the %s leaves a whole file and nothing else',
   async (point, target) => {
-    const root = await mkdtemp(join(tmpdir(), 'strandlake-export-'));
-    folders.push(root);
-    await cp(template, root, { recursive: true });
+    const root = await template.copy();
     lake = await Lake.open(root);
     const field = { name: 'x', expression: 'record.n % 1000', data_type: 'integer', is_list: null, ordering: 0, depends_on: [], is_transient: false }; // prettier-ignore
-    const { resourceId: id } = await lake.export(datasetId, 'csv', {
+    const { resourceId: id } = await lake.export(template.datasetId, 'csv', {
       params: { fields: ['n'], filters: [['x__gte', 500]], ordering: ['-n'] },
       targetFields: [field],
       annotatorParams: { data: {}, include_errors: true },

@@ -1,13 +1,13 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { cp, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { until } from '../../until.js';
+import { dataTemplate } from '../processes/data-template.js';
 import { isAlive, KillableServer, recovered } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
@@ -20,50 +20,39 @@ const formats = ['json', 'csv', 'csv-expand', 'parquet', 'arrow', 'excel'] as co
 type Format = (typeof formats)[number];
 const records = 50_000;
 
-let template: string;
-let datasetId: number;
 /** The digests of the files of uninterrupted exports. */
 const wanted = new Map<Format, string>();
 let lake: Lake;
-const folders: string[] = [];
 
-beforeAll(async () => {
-  const made = await Lake.make();
-  template = made.data.root;
-  folders.push(template);
-  datasetId = await made.dataset();
+function noisyLines(): readonly string[] {
   const next = random(7);
   const noise = (): string => Math.floor(next() * 2 ** 48).toString(36);
-  const line = (n: number): string => {
+  return Array.from({ length: records }, (_, n) => {
     const tags = Array.from({ length: n % 4 }, noise);
     return `${JSON.stringify({ n, tags, text: Array.from({ length: 80 }, noise).join('') })}\n`;
-  };
-  const lines = Array.from({ length: records }, (_, n) => line(n));
-  await made.import(datasetId, await made.file('a.json', lines.join('')));
-  await made.close();
-  await recovered(template);
-  lake = await Lake.open(template);
+  });
+}
+
+const template = await dataTemplate(noisyLines());
+
+beforeAll(async () => {
+  lake = await Lake.open(template.root);
   const tasks = new Map<Format, number>();
   for (const format of formats)
-    tasks.set(format, (await lake.export(datasetId, format)).resourceId);
+    tasks.set(format, (await lake.export(template.datasetId, format)).resourceId);
   await lake.close();
-  await recovered(template);
-  lake = await Lake.open(template);
+  await recovered(template.root);
+  lake = await Lake.open(template.root);
   for (const [format, id] of tasks) wanted.set(format, await digestOf(format, id));
   await lake.close();
 });
 afterEach(() => lake.close());
-afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
-});
 
 /** A copy of the data folder with a queued export; the ids of the export and of its task. */
 async function queued(format: Format): Promise<{ root: string; id: number; taskId: number }> {
-  const root = await mkdtemp(join(tmpdir(), 'strandlake-export-'));
-  folders.push(root);
-  await cp(template, root, { recursive: true });
+  const root = await template.copy();
   lake = await Lake.open(root);
-  const task = await lake.export(datasetId, format);
+  const task = await lake.export(template.datasetId, format);
   await lake.close();
   return { root, id: task.resourceId, taskId: task.id };
 }

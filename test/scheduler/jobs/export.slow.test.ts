@@ -1,2 +1,2 @@
-// Datasets of several parts.
+// With datasets of several parts, which threads encode at the same time.
 import './export.test.js';

@@ -10,8 +10,8 @@ import { Lake, vcfOf } from '../lake.js';
 import { byTier } from '../../tier.js';
 import { until } from '../../until.js';
 
-/** In the slow tier, more records than any format has in a part of which there are others. */
-const severalParts = byTier(3_000, 34_000);
+/** In the slow tier, more than any format has in one of several parts, which threads encode at the same time. */
+const manyRecords = byTier(3_000, 34_000);
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -100,8 +100,8 @@ test('csv contains the titles and the exact values of the selected fields', asyn
   ]);
 });
 
-test('a list has as many columns as the longest of the exported records, over parts and threads', async () => {
-  const many = Array.from({ length: severalParts }, (_, i) => ({ n: i, l: i === severalParts - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
+test('a list has as many columns as the longest of the exported records, wherever that is', async () => {
+  const many = Array.from({ length: manyRecords }, (_, i) => ({ n: i, l: i === manyRecords - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
   const datasetId = await datasetOf(many);
   const width = async (params: object): Promise<string> => {
     const row = await exported(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
@@ -115,7 +115,7 @@ test('a list has as many columns as the longest of the exported records, over pa
     return lines[0]!;
   };
   expect(await width({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
-  expect(await width({ filters: [['n__lt', severalParts / 2]] })).toBe('n,l.0,l.1');
+  expect(await width({ filters: [['n__lt', manyRecords / 2]] })).toBe('n,l.0,l.1');
   expect(await width({ limit: 3 })).toBe('n,l.0');
   expect(await width({ filters: [['n', 1]], ordering: '-n' })).toBe('n,l.0');
 });
@@ -144,7 +144,7 @@ test('names the version, the query and the checksum of a file, in the catalogue 
 });
 
 test('Parquet files have the records of whole segments and of parts of them', async () => {
-  const many = Array.from({ length: severalParts }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
+  const many = Array.from({ length: manyRecords }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
   const datasetId = await datasetOf(many);
   const groups = async (params: object, wanted: readonly object[]): Promise<readonly number[]> => {
     const row = await exported(datasetId, 'parquet', { params: { fields: ['n', 's'], ...params } });
@@ -155,10 +155,12 @@ test('Parquet files have the records of whole segments and of parts of them', as
     return all.map(({ num_rows: rows }) => Number(rows));
   };
   const wide = many.map(({ n, s }) => ({ n: BigInt(n), s }));
-  expect(await groups({}, wide)).toEqual([severalParts]);
-  expect(await groups({ limit: severalParts - 1 }, wide.slice(0, -1))).toEqual([severalParts - 1]);
-  expect(await groups({ filters: [['n__gte', 100]] }, wide.slice(100))).toEqual([severalParts - 100]);
-}); // prettier-ignore
+  expect(await groups({}, wide)).toEqual([manyRecords]);
+  expect(await groups({ limit: manyRecords - 1 }, wide.slice(0, -1))).toEqual([manyRecords - 1]);
+  expect(await groups({ filters: [['n__gte', 100]] }, wide.slice(100))).toEqual([
+    manyRecords - 100,
+  ]);
+});
 
 function arrayBufferOf({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
   return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
@@ -171,9 +173,9 @@ test('filters, ordering and limit select the records', async () => {
   expect(gunzipSync(await readFile(fileOf(row))).toString()).toBe('{"n":49}\n{"n":48}\n{"n":47}\n');
 });
 
-test('keeps the order of a large dataset, in whatever order threads finish', async () => {
+test('keeps the order of the dataset, or has the one that is asked for', async () => {
   const datasetId = await datasetOf([]);
-  const file = await lake.file('a.vcf', vcfOf(severalParts));
+  const file = await lake.file('a.vcf', vcfOf(manyRecords));
   const task = await lake.import(datasetId, file);
   scheduler.wake();
   await scheduler.wait(task.id);
@@ -182,13 +184,13 @@ test('keeps the order of a large dataset, in whatever order threads finish', asy
     .toString()
     .trimEnd()
     .split('\n');
-  expect(ids).toHaveLength(severalParts);
+  expect(ids).toHaveLength(manyRecords);
   expect(ids.every((id, i) => i === 0 || id > (ids[i - 1] as string))).toBe(true);
   const params = { fields: ['genomic_coordinates.start'], ordering: '-genomic_coordinates.start' };
   const reversed = await exported(datasetId, 'csv', { params });
   const starts = (await readFile(fileOf(reversed))).toString().trimEnd().split('\r\n').slice(1);
   expect(starts.map(Number)).toEqual(
-    Array.from({ length: severalParts }, (_, i) => severalParts - i),
+    Array.from({ length: manyRecords }, (_, i) => manyRecords - i),
   );
 });
 
