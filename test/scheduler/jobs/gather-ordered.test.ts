@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Vector } from 'apache-arrow';
 import { mkdir, readdir } from 'node:fs/promises';
 import type { RowBatch, RowRef } from '../../../engine/query/plan/executor.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -120,7 +121,6 @@ async function gathered(
 async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
   const columns = columnsIn(chunk, [...reservedColumns, ...snapshot.columns]);
   const data = await readRows(chunk, columns);
-  const { Vector } = await import('apache-arrow');
   const vectors = data.map((one) => new Vector([one]));
   return Array.from({ length: countRows(chunk) }, (_, row) =>
     JSON.stringify(vectors.flatMap((vector, i) => {
