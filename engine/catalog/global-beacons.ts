@@ -17,6 +17,22 @@ export interface GlobalBeaconRow {
   readonly createdAt: Millis;
 }
 
+/** Adds global beacons: the datasets that a search by entity includes. */
+export const globalBeaconSchema: readonly string[] = [
+  `INSERT INTO counters (name, value) VALUES ('global beacon', 0)`,
+  `CREATE TABLE global_beacons (
+    id BIGINT NOT NULL PRIMARY KEY,
+    dataset_id BIGINT NOT NULL UNIQUE REFERENCES datasets (id) ON DELETE CASCADE,
+    user_id BIGINT NOT NULL REFERENCES users (id),
+    created_at BIGINT NOT NULL)`,
+];
+
+/** Adds what the GA4GH beacon of an account shows of a dataset: nothing, unless somebody has said so. */
+export const granularitySchema: readonly string[] = [
+  `ALTER TABLE global_beacons ADD COLUMN granularity TEXT NOT NULL DEFAULT 'none'
+    CHECK (granularity IN ('none', 'boolean', 'count', 'record'))`,
+];
+
 /** Global beacons: the datasets that searches by entity include (contract 14.4). */
 export interface GlobalBeaconTable {
   /** The global beacons of these datasets, by dataset id. */

@@ -14,6 +14,20 @@ export interface IdempotentRequest {
   readonly owner: string;
 }
 
+/** Adds the keys of create requests with an `Idempotency-Key` header; `made_id` is the id of the created resource. */
+export const idempotencyKeySchema: readonly string[] = [
+  `CREATE TABLE request_keys (
+    user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    request_key TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    made_id BIGINT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, request_key))`,
+  `CREATE INDEX request_keys_age ON request_keys (created_at)`,
+];
+
 /** The state of an idempotency key when a request with it arrives. */
 export type KeyState =
   /** The create has to be carried out now. */

@@ -4,6 +4,8 @@ import { authenticationSchema } from './authentication-schema.js';
 import type { Database, SqliteDatabase } from './database.js';
 import { exportProvenanceSchema } from './exports.js';
 import { fileVersionSchema } from './file-version-schema.js';
+import { globalBeaconSchema, granularitySchema } from './global-beacons.js';
+import { idempotencyKeySchema } from './idempotency-keys.js';
 import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
@@ -14,12 +16,9 @@ import {
   datasetMigrationSchema,
   dryRunSchema,
   firstSchema,
-  globalBeaconSchema,
-  granularitySchema,
   savedResourceSchema,
   taskResultSchema,
   templateSchema,
-  idempotencyKeySchema,
   importKeySchema,
 } from './schema.js';
 import { sharingSchema } from './sharing-schema.js';

@@ -1,9 +1,8 @@
 /*
- * The statements of the migrations, in the order in which migrations.ts runs them. A released statement never changes.
+ * The statements of the migrations; some tables have theirs in the file of their resource. A released statement never changes.
  *
  * The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
- * 1, JSON is
- * TEXT. Columns that end in `_key` hold case-folded names (names.ts), which compare by code point; PostgreSQL would need
+ * 1, JSON is TEXT. Columns that end in `_key` hold case-folded names (names.ts), which compare by code point; PostgreSQL would need
  * COLLATE "C".
  */
 
@@ -253,21 +252,7 @@ export const backgroundTaskSchema: readonly string[] = [
 /** Adds the results of tasks of kinds without a resource. */
 export const taskResultSchema: readonly string[] = [`ALTER TABLE tasks ADD COLUMN result TEXT`];
 
-/** Adds the keys of create requests with an `Idempotency-Key` header; `made_id` is the id of the created resource. */
-export const idempotencyKeySchema: readonly string[] = [
-  `CREATE TABLE request_keys (
-    user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    request_key TEXT NOT NULL,
-    operation TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    made_id BIGINT,
-    created_at BIGINT NOT NULL,
-    PRIMARY KEY (user_id, request_key))`,
-  `CREATE INDEX request_keys_age ON request_keys (created_at)`,
-];
-
-/** The columns that saved queries and beacon sets share. */
+/** The columns that saved queries, beacon sets and templates share. */
 const ownedColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   user_id BIGINT NOT NULL REFERENCES users (id),
@@ -276,22 +261,6 @@ const ownedColumns = `
   is_shared SMALLINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
-
-/** Adds global beacons: the datasets that a search by entity includes. */
-export const globalBeaconSchema: readonly string[] = [
-  `INSERT INTO counters (name, value) VALUES ('global beacon', 0)`,
-  `CREATE TABLE global_beacons (
-    id BIGINT NOT NULL PRIMARY KEY,
-    dataset_id BIGINT NOT NULL UNIQUE REFERENCES datasets (id) ON DELETE CASCADE,
-    user_id BIGINT NOT NULL REFERENCES users (id),
-    created_at BIGINT NOT NULL)`,
-];
-
-/** Adds what the GA4GH beacon of an account shows of a dataset: nothing, unless somebody has said so. */
-export const granularitySchema: readonly string[] = [
-  `ALTER TABLE global_beacons ADD COLUMN granularity TEXT NOT NULL DEFAULT 'none'
-    CHECK (granularity IN ('none', 'boolean', 'count', 'record'))`,
-];
 
 /** Adds saved queries, beacon sets and beacons. They remain when their dataset is deleted; queries of its beacons then fail. */
 export const savedResourceSchema: readonly string[] = [

@@ -237,20 +237,15 @@ export class JobQueue {
       ({ kind, background }) =>
         background !== undefined && this.#countOf(kind) >= background.concurrency(threads),
     );
-    const ids = startable === 'any' ? {} : { ids: startable };
-    const refusedKinds = jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : []));
-    const task = await catalog.tasks.claim(
-      slot === 'standard'
-        ? { ...ids, refusedKinds, classes: ['interactive', 'standard'] }
-        : {
-            ...ids,
-            refusedKinds,
-            classes: [slot],
-            // Tasks in these slots do not count against the account's share: users wait for interactive tasks.
-            runningPerAccount: Infinity,
-            exceptKinds: full.map(({ kind }) => kind),
-          },
-    );
+    const task = await catalog.tasks.claim({
+      ...(startable !== 'any' && { ids: startable }),
+      exceptKinds: full.map(({ kind }) => kind),
+      refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
+      // Tasks in other slots do not count against the account's share: users wait for interactive tasks.
+      ...(slot === 'standard'
+        ? { classes: ['interactive', 'standard'] }
+        : { classes: [slot], runningPerAccount: Infinity }),
+    });
     if (task === undefined) return false;
     this.#runner.start(task, slot);
     return true;

@@ -184,7 +184,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
     },
     tags: { type: strings, example: ['germline'], create: 'optional', update: true },
-    rejected_url: rejectedUrl('dataset_imports') as ImportResourceField,
+    rejected_url: rejectedUrl('dataset_imports'),
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',

@@ -167,10 +167,7 @@ export const migrationResource = declareResource<
       example: { progress: { processed_records: 1204 } },
       show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
     },
-    rejected_url: rejectedUrl('dataset_migrations') as ResourceField<
-      DatasetMigrationRow,
-      MigrationContext
-    >,
+    rejected_url: rejectedUrl('dataset_migrations'),
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',

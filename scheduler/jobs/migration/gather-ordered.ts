@@ -32,6 +32,7 @@ export interface GatherOptions {
  * distribution sort does: each segment is read once, and its rows are written, in the order of the chunks, to one file for each of at most
  * `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one chunk. Every round reads and writes every row
  * once, a chunk's worth of rows at a time, and there are as many rounds as the logarithm of the number of chunks says.
+ * The files are intermediate segments: uncompressed, and never flushed or committed.
  */
 export async function* gatherOrdered(
   chunks: AsyncIterable<ChunkRows>,
@@ -67,7 +68,7 @@ interface Interval {
   readonly end: number;
 }
 
-/** A segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
+/** An intermediate segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
 interface Piece {
   readonly file: string;
   readonly segment: Segment;

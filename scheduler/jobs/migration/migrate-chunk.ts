@@ -1,4 +1,3 @@
-import type { HostCalls } from '../../expressions/protocol.js';
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
@@ -11,6 +10,7 @@ import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
+import type { HostCalls } from '../../expressions/protocol.js';
 import { computeFields, type ComputedBatch } from '../import/expressions/compute-fields.js';
 import { errorsField } from '../import/expressions/record-errors.js';
 import { makesRecords, type SourceExpressions } from '../import/expressions/field-expressions.js';

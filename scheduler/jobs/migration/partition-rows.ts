@@ -1,7 +1,7 @@
-import { makeData, RecordBatch, Struct } from 'apache-arrow';
 import { taken } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
+import { makeBatch } from '../../../engine/ingest/batch.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRows } from './chunk-rows.js';
@@ -18,7 +18,7 @@ export interface PartitionOrder {
   readonly files: readonly string[];
 }
 
-/** Reads the rows once and writes those of each partition as a segment, in their order; null for one without rows. */
+/** Reads the rows once and writes those of each partition as an intermediate segment, in their order; null for one without rows. */
 export async function partitionRows({
   rows,
   columns,
@@ -26,9 +26,8 @@ export async function partitionRows({
   files,
 }: PartitionOrder): Promise<readonly (Segment | null)[]> {
   const present = columnsIn(rows, columns);
-  const data = await readRows(rows, [...reservedColumns, ...present]);
-  const schema = arrowSchema(present);
-  const type = new Struct(schema.fields);
+  const whole = [...reservedColumns, ...present];
+  const read = await readRows(rows, whole);
   const written: (Segment | null)[] = [];
   let begin = 0;
   for (const [partition, end] of ends.entries()) {
@@ -39,9 +38,12 @@ export async function partitionRows({
       written.push(null);
       continue;
     }
-    const children = data.map((column) => taken(column, own));
-    const batch = new RecordBatch(schema, makeData({ type, length, nullCount: 0, children }));
-    const input = { columns: present, rows: length, data: batch, isIntermediate: true };
+    const { data } = makeBatch(
+      whole,
+      length,
+      read.map((column) => taken(column, own)),
+    );
+    const input = { columns: present, rows: length, data, isIntermediate: true };
     written.push(await writeUnflushed(input, files[partition]!));
   }
   return written;

@@ -1,37 +1,29 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { startHost } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
 import { until } from '../../until.js';
-import { idOf, startServer, type Client, type TestServer } from '../server.js';
+import { startLab } from '../lab.js';
 
 /* Changes of records whose dataset changes between the time when they learn its columns and the time when they find its records. */
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
 /** While it is set, imports that are prepared wait for the worker. */
 let isHeld = false;
 const held: ToWorker[] = [];
 let deliver: (message: ToWorker) => void;
 
-beforeAll(async () => {
-  server = await startServer({
-    scheduler: {
-      startHost: (...args) => {
-        const host = startHost(...args);
-        deliver = (message) => host.send(message);
-        const send = (message: ToWorker): void => {
-          if (isHeld && message.type === 'run' && message.kind === 'import') held.push(message);
-          else host.send(message);
-        };
-        return { ...host, send };
-      },
+const { ann, newDataset } = await startLab({
+  scheduler: {
+    startHost: (...args) => {
+      const host = startHost(...args);
+      deliver = (message) => host.send(message);
+      const send = (message: ToWorker): void => {
+        if (isHeld && message.type === 'run' && message.kind === 'import') held.push(message);
+        else host.send(message);
+      };
+      return { ...host, send };
     },
-  });
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Races' }));
+  },
 });
-afterAll(() => server.close());
 
 /** The records of a dataset; with their ids and commits if `isWhole`. */
 async function found(datasetId: number, isWhole = false) {
@@ -45,8 +37,7 @@ test.each([
   ['upsert', 'key', { key: 'a', n: 7, o: { x: 1, y: 2 }, added: 'x' }],
   ['overwrite', '_id', { n: 7 }],
 ])('an %s by %s knows the columns of the records that it replaces', async (mode, key, expected) => {
-  const name = `${mode} by ${key}`;
-  const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+  const dataset_id = await newDataset();
   const change = (commit_mode: string, records: readonly object[]) =>
     ann.post('/v2/dataset_imports', {
       dataset_id,

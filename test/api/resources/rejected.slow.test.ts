@@ -1,16 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { startLab } from '../lab.js';
-import { createHash } from 'node:crypto';
 import { grant, idOf, waitFor, type Answer } from '../server.js';
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId, newDataset } = await startLab();
 
-let count = 0;
 /** A dataset whose `n` is a long. */
-async function newDataset(): Promise<number> {
-  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+async function newNumbers(): Promise<number> {
+  const id = await newDataset();
   await run(id, [{ n: 1 }]);
   return id;
 }
@@ -18,9 +17,17 @@ const run = (datasetId: number, records: readonly object[]): Promise<Answer> =>
   ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
 const path = (answer: Answer): string => `/v2/dataset_imports/${idOf(answer)}/rejected`;
 
+/** Expects that only those who may read the vault are led to the rejected records at this path. */
+async function expectForReaders(rejected: string, name: string): Promise<void> {
+  const user = await server.user(name);
+  expect((await user.get(rejected)).status).toBe(404);
+  await grant(server, vaultId, user, 'read');
+  expect((await user.get(rejected)).status).toBe(302);
+}
+
 describe('what an import rejected', () => {
   test('can be downloaded with its reasons, once the import has failed', async () => {
-    const datasetId = await newDataset();
+    const datasetId = await newNumbers();
     const failed = await run(datasetId, [{ n: 2 }, { n: 'ü' }, { n: 3 }, { n: [4] }]);
     expect(failed.json).toMatchObject({
       status: 'failed',
@@ -51,17 +58,14 @@ describe('what an import rejected', () => {
   });
 
   test('is not found where nothing was rejected, and by nobody who may not read the dataset', async () => {
-    const datasetId = await newDataset();
+    const datasetId = await newNumbers();
     expect((await ann.get(path(await run(datasetId, [{ n: 2 }])))).status).toBe(404);
     const failed = await run(datasetId, [{ n: 'x' }]);
-    const ben = await server.user('ben');
-    expect((await ben.get(path(failed))).status).toBe(404);
-    await grant(server, vaultId, ben, 'read');
-    expect((await ben.get(path(failed))).status).toBe(302);
+    await expectForReaders(path(failed), 'ben');
   });
 
   test('goes with its import, and with its dataset', async () => {
-    const datasetId = await newDataset();
+    const datasetId = await newNumbers();
     const [a, b] = [await run(datasetId, [{ n: 'x' }]), await run(datasetId, [{ n: 'y' }])];
     const { json } = await ann.get(`${path(a)}?redirect=`);
     const files = () => readdir(server.data.rejected);
@@ -75,7 +79,7 @@ describe('what an import rejected', () => {
   });
 
   test('cannot be had with an address that was changed', async () => {
-    const failed = await run(await newDataset(), [{ n: 'x' }]);
+    const failed = await run(await newNumbers(), [{ n: 'x' }]);
     const url = String((await ann.get(`${path(failed)}?redirect=`)).json['url']);
     expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
     expect((await fetch(url.replace(String(idOf(failed)), '1'))).status).toBe(403);
@@ -90,7 +94,7 @@ describe('what a migration rejected', () => {
   ];
   /** A dataset of texts, of which the first and the last are no number or no boolean. */
   async function newSource(): Promise<number> {
-    const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+    const id = await newDataset();
     const unused = 'x';
     await run(id, [
       { k: 'ü', n: '1', m: 'yes', unused },
@@ -100,10 +104,7 @@ describe('what a migration rejected', () => {
     return id;
   }
   async function migrate(source_id: number, more: object = {}): Promise<Answer> {
-    const target_id = idOf(
-      await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }),
-    );
-    const body = { source_id, target_id, target_fields, ...more };
+    const body = { source_id, target_id: await newDataset(), target_fields, ...more };
     const made = await ann.post('/v2/dataset_migrations', body);
     return waitFor(ann, `/v2/dataset_migrations/${idOf(made)}`);
   }
@@ -145,10 +146,7 @@ describe('what a migration rejected', () => {
     const failed = await migrate(source);
     const url = String((await ann.get(`${linkOf(failed)}?redirect=`)).json['url']);
     expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
-    const carl = await server.user('carl');
-    expect((await carl.get(linkOf(failed))).status).toBe(404);
-    await grant(server, vaultId, carl, 'read');
-    expect((await carl.get(linkOf(failed))).status).toBe(302);
+    await expectForReaders(linkOf(failed), 'carl');
   });
 
   test('goes with its migration, and with its target', async () => {

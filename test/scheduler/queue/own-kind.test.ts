@@ -130,6 +130,31 @@ test('aborting the signal cancels it, and the next task of the same object repla
   expect((await lake.catalog.tasks.list({ viewer: null }, { limit: 10, offset: 0 })).total).toBe(0);
 });
 
+test('one that its user sees waits, too, while as many of its kind run as may', async () => {
+  const abort = new AbortController();
+  const waiting = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const refused = expect(waiting).rejects.toMatchObject({ code: 'canceled' });
+  await until(() => scheduler.status().working.length === 1);
+  const listed = await lake.catalog.tasks.addBackground({
+    kind: 'count',
+    description: 'Count letters',
+    priority: 0, // before the import
+    params: { text: 'genome' },
+    targetObjectId: datasetId,
+    sourceObjectId: null,
+    userId: lake.user.id,
+    isStarted: false,
+    isListed: true,
+  });
+  const other = await lake.inline(datasetId, '{"n":1}');
+  scheduler.wake();
+  await scheduler.wait(other.id);
+  expect(await lake.catalog.tasks.get(listed.id)).toMatchObject({ status: 'queued', attempts: 0 });
+  abort.abort();
+  await refused;
+  expect(await scheduler.wait(listed.id)).toMatchObject({ status: 'completed', class: 'standard' });
+});
+
 test.each(['deleted', 'ended'])(
   'a task that is %s while it publishes does not hold its slot',
   async (text) => {
