@@ -1,5 +1,5 @@
 import { afterAll, expect } from '@jest/globals';
-import { idOf, send, startServer, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
+import { clientFor, idOf, send, startServer, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
 
 /** A server with a user and a vault of hers, for all tests of a file. */
 export interface Lab {
@@ -10,21 +10,31 @@ export interface Lab {
   newDataset(more?: object): Promise<number>;
   /** Makes a file and uploads its content; returns its id. */
   newFile(filename: string, content: string | Uint8Array): Promise<number>;
+  /** Starts the server again, on its data folder; `server` and `ann` are those of the new one. */
+  restart(): Promise<void>;
   /** Number of records of a dataset. */
   total(datasetId: number): Promise<unknown>;
 }
 
 /** Starts a server for the tests of the file that calls this at its top level, and closes it after them. */
 export async function startLab(options?: TestOptions): Promise<Lab> {
-  const server = await startServer(options);
+  let server = await startServer(options);
   afterAll(() => server.close());
-  const ann = await server.user('ann');
+  let ann = await server.user('ann');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   let datasets = 0;
   return {
-    server,
-    ann,
+    get server() {
+      return server;
+    },
+    get ann() {
+      return ann;
+    },
     vaultId,
+    async restart() {
+      server = await server.restart();
+      ann = clientFor(server.url, ann.user, ann.token);
+    },
     async newDataset(more = {}) {
       const name = `d${++datasets}`;
       return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));

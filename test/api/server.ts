@@ -60,6 +60,8 @@ export interface TestServer {
   readonly key: Uint8Array;
   readonly logs: string[];
   user(name: string, options?: { domain?: string; role?: Role; scope?: 'read' }): Promise<Client>;
+  /** Stops, and starts again on the same data folder, with the same options. */
+  restart(): Promise<TestServer>;
   close(): Promise<void>;
 }
 
@@ -78,7 +80,16 @@ export interface TestOptions {
 /** Starts a server; `close` removes everything. */
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'strandlake-api-')));
-  const data = await openDataFolder(options.folder ?? join(folder, 'data'));
+  return serve({ folder, dataFolder: options.folder ?? join(folder, 'data') }, options, new Set());
+}
+
+/** `firstUsers` are the accounts that have an owner. */
+async function serve(
+  { folder, dataFolder }: { readonly folder: string; readonly dataFolder: string },
+  options: TestOptions,
+  firstUsers: Set<string>,
+): Promise<TestServer> {
+  const data = await openDataFolder(dataFolder);
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { checkEveryMs: 0, ...options.store });
@@ -125,8 +136,12 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     },
   });
   const { url, port } = await app.listen(0, '127.0.0.1');
-  // The first user of an account owns it all; tests want ordinary members.
-  const firstUsers = new Set<string>();
+  const stop = async (): Promise<void> => {
+    await app.close();
+    await scheduler.close();
+    await queryEngine.close();
+    await catalog.close();
+  };
   return {
     url,
     port,
@@ -138,6 +153,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     key,
     logs,
     async user(name, { domain = 'acme', role = 'member', scope } = {}) {
+      // The first user of an account owns it all; tests want ordinary members.
       if (!firstUsers.has(domain)) {
         firstUsers.add(domain);
         const first = { email: `owner@${domain}.org`, domain };
@@ -150,11 +166,12 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
       );
       return clientFor(url, made.user, made.token?.secret ?? '');
     },
+    async restart() {
+      await stop();
+      return serve({ folder, dataFolder }, options, firstUsers);
+    },
     async close() {
-      await app.close();
-      await scheduler.close();
-      await queryEngine.close();
-      await catalog.close();
+      await stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

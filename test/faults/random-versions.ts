@@ -48,6 +48,7 @@ export interface Happened {
   blocked: number;
   refused: number;
   merges: number;
+  restarts: number;
   /** Merges that sorted rows. */
   sorts: number;
 }
@@ -62,6 +63,9 @@ export interface FastClock {
   lost: number;
 }
 
+/** Number of commits and rollbacks of each history; STRANDLAKE_STEPS overrides it. */
+const steps = Number(process.env['STRANDLAKE_STEPS'] ?? 60);
+
 /** Nothing has happened yet. */
 export function newCounts(): Happened {
   return {
@@ -74,6 +78,7 @@ export function newCounts(): Happened {
     blocked: 0,
     refused: 0,
     merges: 0,
+    restarts: 0,
     sorts: 0,
   };
 }
@@ -87,7 +92,6 @@ const words = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 export async function randomVersions(
   lab: Lab,
   seed: number,
-  steps: number,
   happened: Happened,
   clock?: FastClock,
 ): Promise<void> {
@@ -101,6 +105,10 @@ export async function randomVersions(
     else if (what < 0.75) await history.change(what < 0.55 ? 'overwrite' : 'upsert');
     else await history.rollBack();
     if (next() < 0.1) await lab.server.scheduler.compacted();
+    if (next() < 0.03) {
+      await lab.restart();
+      happened.restarts++;
+    }
     if (clock !== undefined && next() < 0.2) clock.aheadMs += next() * clock.keepVersionsMs;
     await history.compare(`STRANDLAKE_SEED=${seed}, step ${step}`);
   }
