@@ -15,6 +15,11 @@ export interface ValidationParams {
   readonly maxRejected?: number;
 }
 
+/** The most records that may be rejected without failing an import or a migration. */
+export function mostRejected({ maxRejected = 0, strict, raiseOnErrors }: ValidationParams): number {
+  return strict || raiseOnErrors ? 0 : maxRejected;
+}
+
 /**
  * The errors or warnings with one code in one field. `line` and `message` are those of the first one. Lines count from 1, within the chunk
  * until `mergeFindings` adds the lines before it; 0 stands for a finding about a column as a whole.

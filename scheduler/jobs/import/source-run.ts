@@ -2,7 +2,12 @@ import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { makesRecords } from './expressions/field-expressions.js';
-import { mergeFindings, noFindings, type Findings } from '../../../engine/ingest/findings.js';
+import {
+  mergeFindings,
+  mostRejected,
+  noFindings,
+  type Findings,
+} from '../../../engine/ingest/findings.js';
 import { settledFindings } from '../../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -219,11 +224,10 @@ export class SourceRun {
     return this.results().reduce((sum, chunk) => sum + chunk.rejected, 0);
   }
 
-  /** The most records that may be rejected without failing the import; -1 if an error fails it in any case. */
-  get maxRejected(): number {
-    const { maxRejected = 0, strict, raiseOnErrors } = this.source.validation;
+  /** The most records that may be rejected without failing the import. */
+  get mostRejected(): number {
     const isDamaged = this.results().some((chunk) => chunk.isDamaged);
-    return strict || raiseOnErrors || isDamaged ? -1 : maxRejected;
+    return isDamaged ? 0 : mostRejected(this.source.validation);
   }
 
   /** The columns of each chunk. */
@@ -341,9 +345,9 @@ export class SourceRun {
 export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
   const withErrors = runs.filter((run) => run.rejected > 0);
   if (withErrors.length === 0) return undefined;
-  const most = Math.min(...withErrors.map((run) => run.maxRejected));
+  const most = Math.min(...withErrors.map((run) => run.mostRejected));
   const rejected = withErrors.reduce((sum, run) => sum + run.rejected, 0);
-  return rejected > most ? Math.max(0, most) : undefined;
+  return rejected > most ? most : undefined;
 }
 
 function open({ file }: LocalFile, { name, reader, readerParams }: ImportSource): Promise<Source> {

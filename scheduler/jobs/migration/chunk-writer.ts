@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
+import { mostRejected } from '../../../engine/ingest/findings.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
@@ -106,7 +107,9 @@ export class ChunkWriter {
       if (this.#mayChange) this.#rows[index] = rows;
       await this.#write(rows, index, 'a');
     });
-    if (isWhole) await this.#writeAgain();
+    // A migration that fails needs no final types; nor would strict validation reject a record again.
+    const isRefused = this.counts().rejected > mostRejected(this.#params.validation);
+    if (isWhole && !isRefused) await this.#writeAgain();
     this.#report(this.#done);
   }
 

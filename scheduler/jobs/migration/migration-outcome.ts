@@ -5,6 +5,7 @@ import {
   errorMessage,
   joinFindings,
   mergeFindings,
+  mostRejected,
   progressErrors,
   validationJson,
 } from '../../../engine/ingest/findings.js';
@@ -49,9 +50,8 @@ export function migrationOutcome(
     { findings: added, file: null },
     { findings: mergeFindings(parts), file: sourceName },
   ]);
-  const { maxRejected = 0, strict, raiseOnErrors } = validation;
-  const most = strict || raiseOnErrors ? -1 : maxRejected;
-  const isRefused = counts.rejected > 0 && counts.rejected > most;
+  const most = mostRejected(validation);
+  const isRefused = counts.rejected > most;
   const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
   const { read, made, stored: written, rejected } = counts;
   const metadata = {
@@ -73,10 +73,10 @@ export function migrationOutcome(
     },
   };
   if (failure !== null) {
-    const limit = maxRejected > 0 && most >= 0 && isRefused;
-    const message = limit
-      ? `${failure}; ${rejected} records are rejected, validation_params.max_rejected is ${maxRejected}`
-      : failure;
+    const message =
+      most > 0 && isRefused
+        ? `${failure}; ${rejected} records are rejected, validation_params.max_rejected is ${most}`
+        : failure;
     throw new TaskFailure(new AppError('input', message), metadata);
   }
   return { columns, seen: pathsOf(seen.flat()), records: read, metadata };

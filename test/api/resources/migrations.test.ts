@@ -250,6 +250,16 @@ describe('fields that the target has', () => {
     expect((await found(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
   });
 
+  test('a record that strict validation rejects fails the migration, also where the types change in a second pass', async () => {
+    const target = await newDataset({ fields: [{ name: 'l', data_type: 'string' }] });
+    await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ l: 'x', n: 1 }] });
+    const source = await imported({ data_records: [{ n: '0.5', l: ['a', 'b'] }, { n: '2' }] }); // prettier-ignore
+    const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
+    expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
+    expect((json['metadata'] as Record<string, object>)['receipt']).toMatchObject({ records_read: 2, records_stored: 1, records_rejected: 1 }); // prettier-ignore
+    expect(await total(target)).toBe(1);
+  });
+
   test('new fields are errors under strict validation', async () => {
     const target = await imported({ data_records: [{ a: 1 }] });
     const source = await imported({ data_records: [{ a: 2, b: 3 }] });
