@@ -38,9 +38,14 @@ export function placedRows(
     }
   }
   if (chunks.size === 0) return found;
+  // Keys that follow each other often name records of the same chunk.
+  let [last, chunk] = [-1, -1];
   table.forEach((bytes, start, end, key) => {
     if (end - start !== idLength) return;
-    const chunk = chunks.find(bytes, start, start + chunkLength);
+    if (last < 0 || !isSameChunk(bytes, last, start)) {
+      chunk = chunks.find(bytes, start, start + chunkLength);
+      last = start;
+    }
     if (chunk < 0) return;
     const row = rowOfRecord(bytes, start);
     for (const run of runs[chunk]!) {
@@ -51,6 +56,12 @@ export function placedRows(
     }
   });
   return found;
+}
+
+/** Whether the `_id`s that begin at `a` and `b` are of the same chunk. */
+function isSameChunk(bytes: Uint8Array, a: number, b: number): boolean {
+  for (let i = chunkLength - 1; i >= 0; i--) if (bytes[a + i] !== bytes[b + i]) return false;
+  return true;
 }
 
 function placeOfFirst(firstId: string): readonly [chunk: string, row: number] {

@@ -8,7 +8,7 @@ import { leafParts } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import type { Extent } from '../parquet/read-footer.js';
-import { chunkPages, decompressPages } from '../parquet/read-pages.js';
+import { chunkPages, pagesInTurn } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
 import {
   SegmentFile,
@@ -83,7 +83,7 @@ function partOf(
   const { extents, among } = pagesOf(chunk, pages, rows);
   const { isCompressed } = chunk;
   return withExtents(file, extents, (parts) =>
-    pickRows(decompressPages(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
+    pickRows(pagesInTurn(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Data, Struct, Utf8 } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Column, Value } from '../core/types.js';
-import { interleaved, isValid, made, validityOf } from './interleave.js';
+import { interleaved, isValid, made, taken, validityOf } from './interleave.js';
 
 /** The rows from which row i is made: `given[i]` of the given column, and `old[i]` of the old one. */
 interface UpdatedRows {
@@ -14,6 +14,7 @@ interface UpdatedRows {
  * as JSON; a list is taken as a whole.
  */
 export function updated(column: Column, given: Data, old: Data, rows: UpdatedRows): Data {
+  if (given.nullCount === given.length) return taken(old, rows.old);
   if (column.type === 'json' && !column.isList) return updatedJson(given, old, rows);
   const length = rows.given.length;
   const from = new Uint8Array(length);

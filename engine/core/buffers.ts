@@ -64,7 +64,7 @@ export function enlargedBitmap(bits: Uint8Array, bytes: number): Uint8Array {
 }
 
 /** The elements of several arrays, one after the other. The result does not belong to the pool. */
-export function concatenated<T extends TypedBuffer | Uint16Array>(
+export function concatenated<T extends TypedBuffer>(
   type: new (length: number) => T,
   parts: readonly T[],
 ): T {

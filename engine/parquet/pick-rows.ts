@@ -1,4 +1,4 @@
-import { acquire, concatenated, grown, release } from '../core/buffers.js';
+import { acquire, grown, release } from '../core/buffers.js';
 import { ValuePicker } from './pick-values.js';
 import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
@@ -15,8 +15,11 @@ export function pickRows(
   rows: Int32Array,
 ): LeafPart {
   const { physical, maxRepetition } = leaf;
-  const definitions: Uint16Array[] = [];
-  const repetitions: Uint16Array[] = [];
+  const levels: PickedLevels = {
+    definition: new Uint16Array(rows.length),
+    repetition: maxRepetition > 0 ? new Uint16Array(rows.length) : undefined,
+    slots: 0,
+  };
   const values = new ValuePicker(physical, rows.length);
   let picks = acquire(Int32Array, 1);
   let [first, next] = [0, 0];
@@ -27,19 +30,17 @@ export function pickRows(
         continue;
       }
       if (page.count > picks.length) picks = grown(picks, page.count);
-      const own = pickLevels(page, leaf, { rows, next, first }, picks);
+      const own = pickLevels(page, leaf, { rows, next, first }, picks, levels);
       values.pick(page, own.present, picks, own.picked);
-      definitions.push(own.definition);
-      if (own.repetition) repetitions.push(own.repetition);
       first += own.rows;
       next = own.next;
     }
     if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
-    const definition = concatenated(Uint16Array, definitions);
+    const { definition, repetition, slots } = levels;
     return {
-      slots: definition.length,
-      definition,
-      repetition: maxRepetition > 0 ? concatenated(Uint16Array, repetitions) : undefined,
+      slots,
+      definition: definition.subarray(0, slots),
+      repetition: repetition?.subarray(0, slots),
       values: [values.finish()],
     };
   } finally {
@@ -55,10 +56,15 @@ interface WantedRows {
   readonly first: number;
 }
 
-/** The slots of the wanted rows of a page. */
+/** The levels of the slots of the wanted rows, of which there are `slots` so far. */
 interface PickedLevels {
-  readonly definition: Uint16Array;
-  readonly repetition: Uint16Array | undefined;
+  definition: Uint16Array;
+  repetition: Uint16Array | undefined;
+  slots: number;
+}
+
+/** A page of which the wanted slots were picked. */
+interface PickedPage {
   /** Number of rows and of values that the page has. */
   readonly rows: number;
   readonly present: number;
@@ -68,13 +74,17 @@ interface PickedLevels {
   readonly next: number;
 }
 
-/** Reads the levels of a page. The numbers of the values that are wanted, counted from its first value, become the first of `picks`. */
+/**
+ * Reads the levels of a page, and adds those that are wanted to `levels`. The numbers of the values that are wanted, counted from its first value, become
+ * the first of `picks`.
+ */
 function pickLevels(
   { body, count }: DecompressedPage,
   leaf: ParquetLeaf,
   wanted: WantedRows,
   picks: Int32Array,
-): PickedLevels {
+  levels: PickedLevels,
+): PickedPage {
   const { maxDefinition, maxRepetition } = leaf;
   const repetition = maxRepetition > 0 ? acquire(Int32Array, count) : undefined;
   const definition = acquire(Int32Array, count);
@@ -82,9 +92,9 @@ function pickLevels(
     if (repetition !== undefined) fillLevels(body, maxRepetition, count, repetition);
     const constant = readLevels(body, maxDefinition, count, definition);
     if (constant === maxDefinition && repetition === undefined)
-      return allPresent(count, maxDefinition, wanted, picks);
+      return allPresent(count, maxDefinition, wanted, picks, levels);
     if (constant !== undefined) definition.fill(constant, 0, count);
-    return scanned(definition, repetition, count, maxDefinition, wanted, picks);
+    return scanned(definition, repetition, count, maxDefinition, wanted, picks, levels);
   } finally {
     release(definition);
     if (repetition !== undefined) release(repetition);
@@ -97,12 +107,13 @@ function allPresent(
   level: number,
   { rows, next, first }: WantedRows,
   picks: Int32Array,
-): PickedLevels {
+  levels: PickedLevels,
+): PickedPage {
+  const end = first + count;
   let picked = 0;
-  for (; next < rows.length && rows[next]! < first + count; next++)
-    picks[picked++] = rows[next]! - first;
-  const definition = new Uint16Array(picked).fill(level);
-  return { definition, repetition: undefined, rows: count, present: count, picked, next };
+  for (; next < rows.length && rows[next]! < end; next++) picks[picked++] = rows[next]! - first;
+  levels.definition.fill(level, levels.slots, (levels.slots += picked));
+  return { rows: count, present: count, picked, next };
 }
 
 function scanned(
@@ -112,9 +123,11 @@ function scanned(
   maxDefinition: number,
   { rows, next, first }: WantedRows,
   picks: Int32Array,
-): PickedLevels {
-  const [definitions, repetitions] = [new Uint16Array(count), new Uint16Array(count)];
-  let [slots, value, picked] = [0, 0, 0];
+  levels: PickedLevels,
+): PickedPage {
+  makeRoom(levels, count);
+  const { definition: definitions, repetition: repetitions } = levels;
+  let [slots, value, picked] = [levels.slots, 0, 0];
   let row = first - 1;
   let isWanted = false;
   for (let slot = 0; slot < count; slot++) {
@@ -126,18 +139,25 @@ function scanned(
     const hasValue = definition[slot] === maxDefinition;
     if (isWanted) {
       definitions[slots] = definition[slot]!;
-      if (repetition !== undefined) repetitions[slots] = repetition[slot]!;
+      if (repetitions !== undefined) repetitions[slots] = repetition![slot]!;
       slots++;
       if (hasValue) picks[picked++] = value;
     }
     if (hasValue) value++;
   }
-  return {
-    definition: definitions.slice(0, slots),
-    repetition: repetition && repetitions.slice(0, slots),
-    rows: row + 1 - first,
-    present: value,
-    picked,
-    next,
+  levels.slots = slots;
+  return { rows: row + 1 - first, present: value, picked, next };
+}
+
+/** Makes room for `count` slots more, because a row of a list has any number of them. */
+function makeRoom(levels: PickedLevels, count: number): void {
+  const needed = levels.slots + count;
+  if (levels.repetition === undefined || needed <= levels.definition.length) return;
+  const enlarged = (before: Uint16Array): Uint16Array => {
+    const larger = new Uint16Array(Math.max(2 * before.length, needed));
+    larger.set(before);
+    return larger;
   };
+  levels.definition = enlarged(levels.definition);
+  levels.repetition = enlarged(levels.repetition);
 }

@@ -1,3 +1,4 @@
+import { acquire, grown, release } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
 import { ThriftReader } from './thrift.js';
@@ -68,17 +69,41 @@ export function* pageExtents(
 }
 
 /** Decompresses single pages of any chunks; the bytes of each begin with its header. */
-export function decompressPages(
-  pages: readonly { readonly bytes: Uint8Array; readonly isCompressed: boolean }[],
-): readonly DecompressedPage[] {
-  const stored = pages.map(({ bytes, isCompressed }) => {
-    const source = new ByteSource(bytes);
-    const page = storedPage(source, isCompressed);
-    if (source.at !== bytes.length)
-      throw new RangeError('a page does not have the length that the offset index gives');
-    return page;
-  });
-  return [...decompressed(stored)];
+export function decompressPages(pages: readonly SinglePage[]): readonly DecompressedPage[] {
+  return [...decompressed(pages.map(singlePage))];
+}
+
+/**
+ * The same, page after page. The body of a page is valid until the next one is taken: all are decompressed to the same memory, which stays in the cache
+ * of the processor.
+ */
+export function* pagesInTurn(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
+  let buffer = acquire(Uint8Array, 1 << 16);
+  try {
+    for (const single of pages) {
+      const { type, body, isCompressed, plainBytes, count, encoding } = singlePage(single);
+      if (plainBytes >= buffer.length) buffer = grown(buffer, plainBytes + 1);
+      const plain = isCompressed ? decompressFrames([body], plainBytes, buffer) : body;
+      const isDictionary = type === pageType.dictionary;
+      yield { isDictionary, count, encoding, body: new ByteSource(plain) };
+    }
+  } finally {
+    release(buffer);
+  }
+}
+
+/** A page of any chunk; its bytes begin with its header. */
+interface SinglePage {
+  readonly bytes: Uint8Array;
+  readonly isCompressed: boolean;
+}
+
+function singlePage({ bytes, isCompressed }: SinglePage): StoredPage {
+  const source = new ByteSource(bytes);
+  const page = storedPage(source, isCompressed);
+  if (source.at !== bytes.length)
+    throw new RangeError('a page does not have the length that the offset index gives');
+  return page;
 }
 
 interface StoredPage {

@@ -126,10 +126,16 @@ export function compressFrame(plain: Uint8Array): Uint8Array {
   return zstdCompressSync(plain, { pledgedSrcSize: plain.length, params });
 }
 
-/** The content of zstd frames, concatenated: `plainBytes` bytes, or a `RangeError`. */
-export function decompressFrames(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
+/**
+ * The content of zstd frames, concatenated: `plainBytes` bytes, or a `RangeError`. It is a part of `output`, which has one byte more at least, if that is
+ * given.
+ */
+export function decompressFrames(
+  frames: readonly Uint8Array[],
+  plainBytes: number,
   // One byte more than needed, which shows whether there is more.
-  const output = Buffer.allocUnsafeSlow(plainBytes + 1);
+  output: Uint8Array = Buffer.allocUnsafeSlow(plainBytes + 1),
+): Uint8Array {
   let end: number | undefined = 0;
   for (const frame of frames) {
     end = decompressor.write(frame, output, end);

@@ -27,6 +27,7 @@ import { rollbackOf } from './rollback.js';
 import { areInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
 import { nothing } from './log-state.js';
+import type { SettledLogs } from './settled-logs.js';
 import { applied, replay, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
@@ -54,8 +55,10 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
   return new FileStore(folder, options);
 }
 
-/** Overrides for tests. */
+/** Overrides, most of them for tests. */
 export interface StoreOptions {
+  /** States of logs that stores of this process have in common; it must not commit. */
+  readonly logs?: SettledLogs;
   /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
   /** Interval between two checks of a snapshot's files; 0: check for every query. */
@@ -87,9 +90,9 @@ class FileStore implements Store {
   readonly #checkpoints: Checkpoints;
 
   constructor(folder: DataFolder, options: StoreOptions) {
-    const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now } = options;
+    const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
     this.#folder = folder;
-    this.#snapshots = new SnapshotCache(folder);
+    this.#snapshots = new SnapshotCache(folder, logs);
     this.#differences = new DifferenceCache(folder);
     this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
     this.#now = now ?? Date.now;

@@ -2,6 +2,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { RecentMap } from '../core/recent-map.js';
 import type { LogState } from './log-state.js';
+import type { SettledLogs } from './settled-logs.js';
 import { advance, replay, snapshotOf } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
@@ -20,6 +21,7 @@ const maxEarlier = 64;
  */
 export class SnapshotCache {
   readonly #folder: DataFolder;
+  readonly #logs: SettledLogs | undefined;
   readonly #current = new Map<number, LoadedVersion>();
   /** By `<dataset> <version>`. */
   readonly #earlier = new RecentMap<string, Snapshot>(maxEarlier);
@@ -29,8 +31,10 @@ export class SnapshotCache {
    */
   readonly #limits = new Map<number, number>();
 
-  constructor(folder: DataFolder) {
+  /** `logs` has the states to begin with, in a process that only reads. */
+  constructor(folder: DataFolder, logs?: SettledLogs) {
     this.#folder = folder;
+    this.#logs = logs;
   }
 
   /** The current version; one look at the disk if nothing was committed since the last call. */
@@ -39,7 +43,7 @@ export class SnapshotCache {
     const last = this.#limits.get(datasetId);
     const state =
       cached === undefined
-        ? await replay(this.#folder, datasetId, last)
+        ? await (this.#logs?.replay(datasetId) ?? replay(this.#folder, datasetId, last))
         : await advance(this.#folder, datasetId, cached.state, last);
     if (cached !== undefined && state === cached.state) return cached;
     const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };

@@ -7,6 +7,7 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
+import { longDecimalAt } from '../text/numbers.js';
 import { byte, MalformedLine, Scanner } from './scanner.js';
 import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -300,6 +301,10 @@ export class JsonlParser extends Scanner {
   }
 
   #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
+    if (!isInteger) {
+      const value = longDecimalAt(this.bytes, from, this.at);
+      if (value === value) return column.addDouble(value);
+    }
     const text = decoder.decode(this.bytes.subarray(from, this.at));
     const value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);

@@ -1,3 +1,5 @@
+import { lowPart } from '../../engine/core/exact-product.js';
+
 /** Powers of ten that a double holds exactly. */
 export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
@@ -27,7 +29,8 @@ export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
 /**
  * The floating-point number `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for text that is not a number
  * (`isNotANumber` tells them apart). Up to 15 digits with a power of ten up to 22 need one exact division or multiplication
- * (Clinger's fast path, 1990); this covers nearly all values of real files. Other texts go through `Number`.
+ * (Clinger's fast path, 1990); this covers nearly all values of real files. Of the others, those with more digits are often left to `longDecimalAt`, and the rest
+ * goes through `Number`.
  */
 export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
@@ -51,11 +54,52 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
     const exponent = exponentAt(bytes, at, to);
     if (exponent !== exponent) return slowFloat(bytes, from, to);
     decimals -= exponent;
+  } else if (digits > 15) {
+    const value = longDecimalAt(bytes, from, to);
+    if (value === value) return value;
   }
   if (digits === 0 || digits > 15 || decimals > 22 || decimals < -22)
     return slowFloat(bytes, from, to);
   const value =
     decimals >= 0 ? mantissa / powersOfTen[decimals]! : mantissa * powersOfTen[-decimals]!;
+  return isNegative ? -value : value;
+}
+
+/** How near the sum of two doubles may be to the middle between two others, relative to it: much more than the rounding errors below. */
+const margin = 1e-28;
+
+/**
+ * The decimal `bytes[from..to)` of up to 30 digits, of up to 22 after the point, rounded as `Number` rounds it and without a string; NaN for any other text, and
+ * where the value is so close to the middle between two doubles that only more digits can tell. The digits are the sum of two doubles, and so is
+ * their quotient by a power of ten, but for less than 10^-30 of it (Dekker, "A floating-point technique for extending the available precision",
+ * 1971).
+ */
+export function longDecimalAt(bytes: Uint8Array, from: number, to: number): number {
+  const isNegative = bytes[from] === 45;
+  let [high, low, digits, point] = [0, 0, 0, -1];
+  for (let at = isNegative || bytes[from] === 43 ? from + 1 : from; at < to; at++) {
+    const digit = bytes[at]! - 48;
+    if (digit >= 0 && digit <= 9) {
+      if (digits < 15) high = high * 10 + digit;
+      else low = low * 10 + digit;
+      if (digits > 0 || digit > 0) digits++; // zeros in front do not count
+    } else if (bytes[at] === 46 && point < 0) point = at;
+    else return NaN;
+  }
+  const decimals = point < 0 ? 0 : to - point - 1;
+  if (digits <= 15 || digits > 30 || decimals > 22) return NaN;
+  const unit = powersOfTen[digits - 15]!;
+  const product = high * unit;
+  const sum = product + low;
+  const added = sum - product;
+  const rest = product - (sum - added) + (low - added) + lowPart(high, unit, product);
+  const power = powersOfTen[decimals]!;
+  const quotient = sum / power;
+  const back = quotient * power;
+  const correction = (sum - back - lowPart(quotient, power, back) + rest) / power;
+  const error = quotient * margin;
+  const value = quotient + (correction + error);
+  if (value !== quotient + (correction - error)) return NaN;
   return isNegative ? -value : value;
 }
 

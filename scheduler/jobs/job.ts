@@ -4,7 +4,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
-import type { Store } from '../../engine/store/store.js';
+import type { Snapshot, Store } from '../../engine/store/store.js';
 import type { AnsweredCalls, Pool } from '../worker/pool.js';
 import type { FetchSource } from './import/import-source.js';
 
@@ -115,6 +115,8 @@ export interface RunContext {
   /** Scratch folders of earlier attempts, latest first. Files may be moved out of them. */
   readonly earlier: readonly string[];
   readonly pool: Pool;
+  /** Opens the newest version of a dataset, as `Store.snapshot` does. */
+  readonly snapshot: (datasetId: number) => Promise<Snapshot>;
   readonly signal: AbortSignal;
   /** Reports the progress of the task. */
   progress(progress: Progress): void;

@@ -1,6 +1,8 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { list, makeFolder, moveFile } from '../../engine/core/files.js';
+import { openStore } from '../../engine/store/open.js';
+import { SettledLogs } from '../../engine/store/settled-logs.js';
 import { JobCalls } from '../expressions/job-calls.js';
 import type { HostRequest } from '../expressions/protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';
@@ -31,6 +33,7 @@ interface RunningJob {
 export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const running = new Map<number, RunningJob>();
+  const logs = new SettledLogs(data);
   let started = 0;
   return async (message) => {
     if (message.type === 'cancel') {
@@ -57,6 +60,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
         scratch,
         earlier,
         pool,
+        snapshot: (datasetId) => openStore(data, { logs }).snapshot(datasetId),
         signal: abort.signal,
         withQueryEngine,
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>

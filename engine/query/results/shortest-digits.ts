@@ -1,3 +1,4 @@
+import { lowPart } from '../../core/exact-product.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
 
 /*
@@ -51,17 +52,6 @@ export function writeShortest(out: ByteSink, values: Float64Array, i: number): b
 /** Powers of ten from 10^-7 to 10^23; negative ones are only compared with. */
 const lowest = 7;
 const powers = Float64Array.from({ length: 31 }, (_, i) => Number(`1e${i - lowest}`));
-
-/** What is missing from the rounded product `high` of two doubles, exactly (Dekker's product, with Veltkamp's splitting). */
-function lowPart(a: number, b: number, high: number): number {
-  const scaledA = a * 134_217_729;
-  const highA = scaledA - (scaledA - a);
-  const lowA = a - highA;
-  const scaledB = b * 134_217_729;
-  const highB = scaledB - (scaledB - b);
-  const lowB = b - highB;
-  return lowA * lowB - (high - highA * highB - lowA * highB - highA * lowB);
-}
 
 /** A double plus this part of itself is the next larger double (Rump, Zimmermann, Boldo and Melquiond, 2009). */
 const nearlyHalfUlp = 2 ** -53 * (1 + 2 ** -52);

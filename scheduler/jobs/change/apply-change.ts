@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
-import { openStore } from '../../../engine/store/open.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { rowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
@@ -33,7 +32,7 @@ export async function applyChange(
   context: RunContext,
 ): Promise<ChangedSegments> {
   const columns = given.columns.filter(({ physical }) => physical !== givenId.physical);
-  const snapshot = await openStore(context.data).snapshot(change.datasetId);
+  const snapshot = await context.snapshot(change.datasetId);
   const found = await findChanged(change, snapshot, given.segments, columns, context);
   const { matches } = found;
   const segments =

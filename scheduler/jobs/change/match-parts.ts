@@ -28,8 +28,16 @@ export function partsOf(
   const count = matches.given.length;
   const parts = Math.max(Math.ceil(count / maxRows), Math.min(threads, Math.ceil(count / fewRows)));
   const ranks = isWhole ? givenRanks(matches, given) : undefined;
-  const members = Array.from({ length: parts }, (): number[] => []);
-  for (let i = 0; i < count; i++) members[Math.floor(((ranks?.[i] ?? i) * parts) / count)]!.push(i);
+  const numbers = new Int32Array(count);
+  const sizes = new Int32Array(parts);
+  for (let i = 0; i < count; i++) {
+    const part = Math.floor(((ranks === undefined ? i : ranks[i]!) * parts) / count);
+    numbers[i] = part;
+    sizes[part]!++;
+  }
+  const members = Array.from(sizes, (size) => new Int32Array(size));
+  const ends = new Int32Array(parts);
+  for (let i = 0; i < count; i++) members[numbers[i]!]![ends[numbers[i]!]!++] = i;
   return members.map((some) => picked(matches, some));
 }
 
@@ -79,7 +87,7 @@ export function hasAll(
 /** The matches with these indices. */
 function picked(
   { files, given, segments, rows, rowIds }: RowMatches,
-  indices: readonly number[] | Int32Array,
+  indices: Int32Array,
 ): RowMatches {
   const count = indices.length;
   const some = {

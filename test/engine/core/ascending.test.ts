@@ -24,6 +24,9 @@ describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
 
   test.each([
     ['that are small', 100],
+    ['of several digits', 2 ** 20],
+    ['of all 32 bits', 2 ** 32],
+    ['of more bits', 2 ** 40],
     ['that have no room for their indices in a double', 2 ** 53],
   ])('%s are ordered by them, equal ones as they were', (_, limit) => {
     for (let round = 0; round < 300; round++) {

@@ -82,7 +82,9 @@ export class StringTable {
       this.#bytes.copy(longer, 0, 0, from);
       this.#bytes = longer;
     }
-    bytes.copy(this.#bytes, from, start, end);
+    // A call of `copy` costs more than a loop over a short string.
+    if (end - start > 48) bytes.copy(this.#bytes, from, start, end);
+    else for (let i = start, j = from; i < end; i++, j++) this.#bytes[j] = bytes[i]!;
     if (number === this.#ends.length) this.#grow();
     this.#ends[number] = to;
     this.#hashes[number] = hash;

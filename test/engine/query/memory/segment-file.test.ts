@@ -8,6 +8,7 @@ import { readFooter } from '../../../../engine/store/footer.js';
 import {
   chunkPages,
   decompressPages,
+  pagesInTurn,
   type DecompressedPage,
 } from '../../../../engine/parquet/read-pages.js';
 import { parquetSchema } from '../../../../engine/parquet/schema.js';
@@ -170,6 +171,7 @@ describe('an opened segment', () => {
       }
     }
     expect(decompressPages(single).map(plain)).toEqual(whole);
+    expect(Array.from(pagesInTurn(single), plain)).toEqual(whole);
     const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
     expect(() => decompressPages([long])).toThrow('does not have the length');
     file.close();

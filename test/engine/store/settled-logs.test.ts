@@ -1,0 +1,71 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engine/core/files.js';
+import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
+import { openStore } from '../../../engine/store/open.js';
+import { SettledLogs } from '../../../engine/store/settled-logs.js';
+import { replay } from '../../../engine/store/snapshot.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import { random } from '../../random.js';
+import { seed } from '../../seed.js';
+import { Numbers } from './numbers.js';
+
+let folder: DataFolder;
+beforeAll(async () => {
+  folder = await openDataFolder(
+    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-settled-'))),
+  );
+});
+afterAll(() => rm(folder.root, { recursive: true }));
+
+/** The newest version, by a store that remembers nothing. */
+const fresh = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
+
+test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed);
+  const id = 1_001;
+  const logs = new SettledLogs(folder);
+  const store = openStore(folder);
+  const numbers = new Numbers(folder, store, id, next);
+  const read = (): Promise<Snapshot> => openStore(folder, { logs }).snapshot(id);
+  expect((await read()).version).toBe(-1);
+  for (let step = 0; step < 60; step++) {
+    await numbers.change();
+    if (next() < 0.1) {
+      const { version } = await fresh(id);
+      await makeFolder(folder.taskScratch(id, 999));
+      const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
+      await store.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
+      await removeFile(file);
+    }
+    if (next() < 0.6) expect([step, await read()]).toEqual([step, await fresh(id)]);
+  }
+  expect(await logs.replay(id)).toEqual(await replay(folder, id));
+  // A dataset without its folder, as while it is archived, and with it again.
+  await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
+  expect((await read()).version).toBe(-1);
+  await moveFile(join(folder.scratch, 'aside'), folder.dataset(id));
+  expect(await read()).toEqual(await fresh(id));
+});
+
+test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, async () => {
+  const id = 1_002;
+  const logs = new SettledLogs(folder);
+  const numbers = new Numbers(folder, openStore(folder), id, random(seed));
+  while ((numbers.versions.at(-1)?.snapshot.segments.length ?? 0) < 2) await numbers.change();
+  const { version, columns, segments } = await openStore(folder, { logs }).snapshot(id);
+  const paths = segments.map(({ path }) => path);
+  const removing = async (path: string): Promise<readonly string[]> => {
+    const change = { base: version, columns, add: [], remove: [path], info: {} };
+    await openStore(folder).commit(id, change, '');
+    const after = await openStore(folder, { logs }).snapshot(id);
+    expect(after.version).toBe(version + 1);
+    return after.segments.map((segment) => segment.path);
+  };
+  expect(await removing(paths[0]!)).toEqual(paths.slice(1));
+  await removeFile(folder.logEntry(id, version + 1));
+  expect(await removing(paths[1]!)).toEqual(paths.toSpliced(1, 1));
+});
