@@ -34,6 +34,12 @@ export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   return texts;
 }
 
+/** One of the texts that were joined. */
+export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
+  const from = bytes.byteOffset + offsets[at]!;
+  return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();
+}
+
 /** Some of the texts that were joined, joined. */
 export function gatherTexts(
   parts: readonly { readonly texts: PackedTexts; readonly at: number }[],
@@ -53,6 +59,53 @@ export function gatherTexts(
   }
   return { bytes, offsets };
 }
+
+/** The JSON texts of some texts that were joined, by their numbers, joined. */
+export function packLiterals(
+  { bytes, offsets }: PackedTexts,
+  some: readonly number[],
+): PackedTexts {
+  let size = 0;
+  for (const at of some) size += offsets[at + 1]! - offsets[at]! + 2;
+  const ends = new Int32Array(some.length + 1);
+  let out = new Uint8Array(size);
+  let end = 0;
+  for (let i = 0; i < some.length; i++) {
+    const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
+    let at = from;
+    out[end] = quote;
+    for (let k = end + 1; at < to && isPlain(bytes[at]!); at++, k++) out[k] = bytes[at]!;
+    if (at < to) {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
+      const literal = Buffer.from(JSON.stringify(text));
+      size += literal.length - (to - from + 2);
+      const longer = new Uint8Array(size);
+      longer.set(out.subarray(0, end));
+      longer.set(literal, end);
+      out = longer;
+      end += literal.length;
+    } else {
+      end += to - from + 2;
+      out[end - 1] = quote;
+    }
+    ends[i + 1] = end;
+  }
+  return { bytes: out, offsets: ends };
+}
+
+/** Where the first byte from `at` on is that does not stand for itself within a JSON string, such as the quote at its end. */
+export function plainEnd(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (isPlain(bytes[end]!)) end++;
+  return end;
+}
+
+/** Whether a byte of UTF-8 stands for itself within a JSON string. */
+function isPlain(byte: number): boolean {
+  return byte >= 0x20 && byte !== quote && byte !== backslash;
+}
+
+const [quote, backslash] = [0x22, 0x5c];
 
 /** The length of a text in bytes. */
 export function lengthAt({ offsets }: PackedTexts, at: number): number {

@@ -4,13 +4,14 @@ import {
   gatherTexts,
   lengthAt,
   packTexts,
+  unpackTexts,
   type PackedTexts,
 } from '../../engine/core/packed-texts.js';
 import { gatherAnswers, hasAnswer, packAnswers, unpackAnswers } from './packed.js';
 import type { AnswerPlace } from './packed.js';
-import { callText } from './protocol.js';
-import type { HostAnswer, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js';
-import { ValueTable } from './value-table.js';
+import { MadeCalls, type CallsOfForm, type SentCall } from './made-calls.js';
+import { callText, textsOfForm } from './protocol.js';
+import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
@@ -32,15 +33,6 @@ export type AnswerCall = (
   signal: AbortSignal,
 ) => Promise<HostReply>;
 
-/** A call that was made. */
-interface SentCall {
-  /** The place of its answer among those of its batch. */
-  readonly at: number;
-  readonly asked: Promise<PackedAnswers>;
-  /** What `asked` gave; null before. */
-  answers: PackedAnswers | null;
-}
-
 /** The bytes of the texts of calls and answers that one attempt at a job keeps; then all are forgotten. */
 const maxKeptLength = 64_000_000;
 
@@ -51,9 +43,7 @@ const maxKeptLength = 64_000_000;
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  /** The texts of the calls, and the calls by the codes of these. */
-  #texts = new ValueTable();
-  #made: (SentCall | undefined)[] = [];
+  #made = new MadeCalls();
   #keptLength = 0;
   #calls = 0;
 
@@ -63,7 +53,7 @@ export class JobCalls {
 
   /** Asks the host. Rejects with an `AppError` for users. */
   ask(request: HostRequest): Promise<HostReply> {
-    return 'batch' in request ? this.#batch(request.batch) : this.#call(request);
+    return 'batch' in request ? this.#batch(request) : this.#call(request);
   }
 
   /** To be called with an answer of the API process. */
@@ -75,20 +65,21 @@ export class JobCalls {
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const text = packTexts([callText(request)]);
-    const before = this.#made[this.#codes(text)[0]!];
+    const { calls, text } = this.#kept().ofText(callText(request));
+    const texts = packTexts([text]);
+    const before = calls.made[this.#codes(calls, texts)[0]!];
     if (before !== undefined) {
       const answers = before.answers ?? (await before.asked);
       const place = { answers, at: before.at };
       if (hasAnswer(place)) return unpackAnswers(gatherAnswers([place]))[0]!;
     }
-    const code = this.#codes(text)[0]!;
+    const code = this.#codes(calls, texts)[0]!;
     // Meanwhile, another thread may have begun the same call.
-    if (this.#made[code] !== before) return this.#call(request);
+    if (calls.made[code] !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
     const asked = answer.then((one) => packAnswers([one]));
     const made: SentCall = { at: 0, asked, answers: null };
-    this.#made[code] = made;
+    calls.made[code] = made;
     asked.then(
       (answers) => this.#keep(made, answers),
       () => this.#count(100), // whoever asked for the answer gets the error
@@ -96,23 +87,50 @@ export class JobCalls {
     return answer;
   }
 
+  /** The answers to the calls of a batch. Those that have a form are kept with it, whoever makes them. */
+  async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
+    const kept = this.#kept();
+    const known = form && kept.ofForm(form);
+    if (known !== undefined) return this.#together(known, batch);
+    const texts = unpackTexts(batch);
+    const whole = form === undefined ? texts : textsOfForm(form, texts);
+    if (!kept.hasForms) return this.#together(kept.whole, form === undefined ? batch : packTexts(whole)); // prettier-ignore
+    const groups = new Map<CallsOfForm, number[]>();
+    const own = whole.map((one, i) => {
+      const { calls, text } = kept.ofText(one);
+      const group = groups.get(calls);
+      if (group === undefined) groups.set(calls, [i]);
+      else group.push(i);
+      return text;
+    });
+    const places: (AnswerPlace | null)[] = [];
+    const asked = Array.from(groups, async ([calls, group]) => {
+      const answers = await this.#together(calls, packTexts(group.map((i) => own[i]!)));
+      for (const [at, i] of group.entries()) places[i] = { answers, at };
+    });
+    await Promise.all(asked);
+    return gatherAnswers(places);
+  }
+
   /** The answers that are known, that other threads wait for, and that the API process gives. */
-  async #batch(texts: PackedTexts): Promise<PackedAnswers> {
-    const codes = this.#codes(texts);
+  async #together(kept: CallsOfForm, texts: PackedTexts): Promise<PackedAnswers> {
+    const { made } = kept;
+    const codes = this.#codes(kept, texts);
     const open: number[] = [];
-    for (let i = 0; i < codes.length; i++) if (this.#made[codes[i]!] === undefined) open.push(i);
-    const asked = open.length === 0 ? null : this.#asked(texts, open);
+    for (let i = 0; i < codes.length; i++) if (made[codes[i]!] === undefined) open.push(i);
+    const asked = open.length === 0 ? null : this.#asked(kept, texts, open);
     for (let at = 0; at < open.length; at++)
-      this.#made[codes[open[at]!]!] = { at, asked: asked!, answers: null };
-    const calls = Array.from(codes, (code) => this.#made[code]!);
+      made[codes[open[at]!]!] = { at, asked: asked!, answers: null };
+    const calls = Array.from(codes, (code) => made[code]!);
     if (asked !== null) {
-      const [made, answers] = [this.#made, await asked];
+      const answers = await asked;
       for (const i of open) {
         const call = calls[i]!;
         if (hasAnswer({ answers, at: call.at })) this.#keep(call, answers);
         else if (made[codes[i]!] === call) made[codes[i]!] = undefined;
       }
     }
+    if (open.length === codes.length) return asked ?? gatherAnswers([]);
     const places: (AnswerPlace | null)[] = [];
     for (const { at, asked: others, answers } of calls) {
       const given = answers ?? (await others.catch(() => null));
@@ -122,26 +140,35 @@ export class JobCalls {
   }
 
   /** The answers of the API process to some calls. If it fails, they are made alone; they tell why. */
-  async #asked(texts: PackedTexts, some: readonly number[]): Promise<PackedAnswers> {
-    const batch = gatherTexts(some.map((at) => ({ texts, at })));
+  async #asked(
+    { form }: CallsOfForm,
+    texts: PackedTexts,
+    some: readonly number[],
+  ): Promise<PackedAnswers> {
+    const isAll = some.length === texts.offsets.length - 1;
+    const batch = isAll ? texts : gatherTexts(some.map((at) => ({ texts, at })));
     try {
-      return (await this.#ask({ batch })) as PackedAnswers;
+      return (await this.#ask({ batch, ...(form && { form }) })) as PackedAnswers;
     } catch {
       return packAnswers(some.map(() => null));
     }
   }
 
-  #codes({ bytes, offsets }: PackedTexts): Int32Array {
+  /** The calls that are kept. They are forgotten when they take too much. */
+  #kept(): MadeCalls {
     if (this.#keptLength > maxKeptLength) {
-      this.#texts = new ValueTable();
-      this.#made = [];
+      this.#made = new MadeCalls();
       this.#keptLength = 0;
     }
+    return this.#made;
+  }
+
+  #codes({ texts }: CallsOfForm, { bytes, offsets }: PackedTexts): Int32Array {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const before = this.#texts.byteLength;
+    const before = texts.byteLength;
     const codes = new Int32Array(offsets.length - 1);
-    for (let i = 0; i < codes.length; i++) codes[i] = this.#texts.code(view, offsets, i, i + 1);
-    this.#count(this.#texts.byteLength - before);
+    for (let i = 0; i < codes.length; i++) codes[i] = texts.code(view, offsets, i, i + 1);
+    this.#count(texts.byteLength - before);
     return codes;
   }
 

@@ -2,6 +2,7 @@ import { declarations } from '../library/declarations.js';
 import { libraryFunctions } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
+import { memberPathOf, type MemberPath } from './record-fields.js';
 
 /** Methods that change a list, a set or an object. */
 const changingMethods: ReadonlySet<string> = new Set(
@@ -47,6 +48,30 @@ export function isDatasetCall(root: SyntaxNode): boolean {
   if (root.kind !== 'call') return false;
   const { callee } = root;
   return callee.kind === 'name' && datasetFunctions.has(callee.name);
+}
+
+/**
+ * The path of the only value of the record in the arguments of an expression that is nothing but a call of a function of datasets, where that
+ * value stands as it is, alone or in lists, and the others are constants or variables. Undefined for other expressions.
+ */
+export function calledPath(root: SyntaxNode): MemberPath | undefined {
+  if (!isDatasetCall(root) || root.kind !== 'call') return undefined;
+  const paths: MemberPath[] = [];
+  const open: SyntaxNode[] = [];
+  for (const { kind, value } of root.args) {
+    if (kind !== 'positional' && kind !== 'keyword') return undefined;
+    open.push(value);
+  }
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const path = memberPathOf(node);
+    if (path !== undefined) paths.push(path);
+    else if (node.kind === 'list' || node.kind === 'tuple') {
+      if (node.items.some(({ isUnpacked }) => isUnpacked)) return undefined;
+      open.push(...node.items.map(({ value }) => value));
+    } else if (node.kind !== 'constant' && (node.kind !== 'name' || node.name === 'record'))
+      return undefined;
+  }
+  return paths.length === 1 ? paths[0] : undefined;
 }
 
 /** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */

@@ -162,6 +162,41 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
   });
 });
 
+/** Selections with a text, in whatever place it stands. */
+const textForms: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
+  (text) => ({ filters: [['word__exact', text]] }),
+  (text) => ({ filters: [['word__exact', [text]]] }),
+  (text) => ({ filters: [['word', text]] }),
+  (text) => ({ filters: [['word__iexact', text]] }),
+  (text) => ({ filters: ['word__exact', text] }),
+  (text) => ({ filters: [['tags__exact', text], ['number__gte', 0]] }),
+  (text) => ({ filters: [['gene', 'BRCA1'], ['word__exact', text]] }),
+  (text) => ({ filters: [['inner.word__exact', text]] }),
+  (text) => ({ filters: [['parts.name__exact', text]] }),
+  (text) => ({ filters: [{ or: [['word__exact', text], ['tags', 'a']] }] }),
+  (text) => ({ filters: [{ not: ['word__exact', text] }] }),
+  (text) => ({ filters: [['number', text]] }),
+  (text) => ({ filters: [[text, 'a']] }),
+  (text) => ({ entities: [['gene', text]] }),
+]; // prettier-ignore
+
+describe(`answers to calls of a form are those to the calls alone (seed ${seed})`, () => {
+  test.each(Array.from({ length: textForms.length }, (_, i) => i))('form %i', async (i) => {
+    for (const make of functions) {
+      const hole = 'a text that no value is';
+      const form = textForms[i]!;
+      const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
+      const some = [...words, ...genes].filter(() => next() < (make === functions[0] ? 1 : 0.5));
+      const literals = some.map((text) => JSON.stringify(text));
+      const request = { batch: packTexts(literals), form: { before, after } };
+      const answers = unpackAnswers((await answerHostRequest(scope, request)) as PackedAnswers);
+      expect(answers).toHaveLength(some.length);
+      for (const [k, text] of some.entries())
+        if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await alone(make(form(text))) }); // prettier-ignore
+    }
+  });
+});
+
 test('calls that differ in one value become one query', async () => {
   const call = (id: number): HostCall => ({
     name: 'dataset_query',
