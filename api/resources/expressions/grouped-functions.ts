@@ -29,7 +29,7 @@ type GroupAnswers = GroupFindings<HostAnswer | null>;
 type GroupFindings<T> = T[] | 'tooLarge' | null;
 
 /** The most records that are read for a group, and for each of its calls on average: more are read faster by calls that stop at their limit. */
-const mostRows = 200_000;
+export const mostRows = 200_000;
 const rowsPerCall = 200;
 /** The most characters of JSON that are read for a group. */
 export const mostLength = 32_000_000;

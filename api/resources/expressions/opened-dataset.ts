@@ -65,6 +65,16 @@ export class OpenedDataset {
     return this.#data.snapshot.columns;
   }
 
+  /** The version, and the dataset that it is of. */
+  get version(): readonly [datasetId: number, version: number] {
+    return [this.#dataset.id, this.#data.snapshot.version];
+  }
+
+  /** The number of its records. */
+  get rows(): number {
+    return this.#data.snapshot.rows;
+  }
+
   /** Runs a query; `more` replaces parts of it after it is parsed. */
   async run(body: QueryKeys, more: Replaced): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;

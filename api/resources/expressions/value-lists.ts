@@ -1,37 +1,38 @@
 import type { PackedTexts } from '../../../engine/core/packed-texts.js';
 import { maxAnswerLength } from './opened-dataset.js';
 
-/** Lists of values, as JSON texts of which the bytes are somewhere else until they are joined. */
+/** Lists of JSON texts, numbered from 1 on, of which the bytes are somewhere else until they are joined. */
 export class ValueLists {
   readonly #most: number;
-  /** The first and the last value of each list; -1 for an empty one. */
-  readonly #first: Int32Array;
-  readonly #last: Int32Array;
-  readonly #counts: Int32Array;
-  /** The bytes of values, and of each value its bytes, where it begins and ends there, and the next one of its list. */
+  /** The first and the last value of each list and how many it has, by number; values count from 1, too, and 0 is none. */
+  readonly #first: number[] = [0];
+  readonly #last: number[] = [0];
+  readonly #counts: number[] = [0];
   readonly #sources: Uint8Array[] = [];
   /** The number of the bytes that `add` refers to. */
   #current = 0;
-  readonly #source: number[] = [];
-  readonly #begins: number[] = [];
-  readonly #ends: number[] = [];
-  readonly #next: number[] = [];
+  /** Of each value: the number of its bytes, where it begins and ends there, and the next one of its list. */
+  readonly #source: number[] = [0];
+  readonly #begins: number[] = [0];
+  readonly #ends: number[] = [0];
+  readonly #next: number[] = [0];
 
   /** `most` is how many values a list takes; others are left out. */
-  constructor(lists: number, most: number) {
+  constructor(most: number) {
     this.#most = most;
-    this.#first = new Int32Array(lists).fill(-1);
-    this.#last = new Int32Array(lists).fill(-1);
-    this.#counts = new Int32Array(lists);
   }
 
-  /** The bytes that `add` refers to from now on. */
-  addBytes(bytes: Uint8Array): Uint8Array {
+  /** The number of values. */
+  get size(): number {
+    return this.#next.length - 1;
+  }
+
+  /** Takes the bytes that `add` refers to from now on. */
+  addBytes(bytes: Uint8Array): void {
     this.#current = this.#sources.push(bytes) - 1;
-    return bytes;
   }
 
-  /** Adds a value to a list; a negative number is no list. */
+  /** Adds a value to a list, which may be the one after the last one. */
   add(list: number, from: number, to: number): void {
     this.#add(list, this.#current, from, to);
   }
@@ -42,43 +43,51 @@ export class ValueLists {
     this.#add(list, this.#sources.push(bytes) - 1, 0, bytes.length);
   }
 
-  /** The JSON text of each list; an empty one for a list that is too long for an answer. */
-  packed(): PackedTexts {
-    const count = this.#first.length;
-    const sizes = new Int32Array(count).fill(2);
-    for (let list = 0; list < count; list++) {
-      for (let at = this.#first[list]!; at >= 0; at = this.#next[at]!)
-        sizes[list]! += this.#ends[at]! - this.#begins[at]! + (at === this.#first[list] ? 0 : 1);
-      if (sizes[list]! > maxAnswerLength) sizes[list] = 0;
+  /** Some lists as JSON texts; an empty text for one that is too long for an answer. List 0 is empty. */
+  packed(lists: Int32Array): PackedTexts {
+    const offsets = new Int32Array(lists.length + 1);
+    for (let i = 0; i < lists.length; i++) {
+      const size = this.#sizeOf(lists[i]!);
+      offsets[i + 1] = offsets[i]! + (size > maxAnswerLength ? 0 : size);
     }
-    const offsets = new Int32Array(count + 1);
-    for (let list = 0; list < count; list++) offsets[list + 1] = offsets[list]! + sizes[list]!;
-    const bytes = new Uint8Array(offsets[count]!);
-    for (let list = 0; list < count; list++)
-      if (sizes[list]! > 0) this.#write(bytes, offsets[list]!, list);
+    const bytes = new Uint8Array(offsets[lists.length]!);
+    for (let i = 0; i < lists.length; i++)
+      if (offsets[i + 1]! > offsets[i]!) this.#write(bytes, offsets[i]!, lists[i]!);
     return { bytes, offsets };
   }
 
   #add(list: number, source: number, from: number, to: number): void {
-    if (list < 0 || this.#counts[list] === this.#most) return;
+    if (list === this.#first.length) {
+      this.#first.push(0);
+      this.#last.push(0);
+      this.#counts.push(0);
+    }
+    if (this.#counts[list] === this.#most) return;
     const value = this.#source.push(source) - 1;
     this.#begins.push(from);
     this.#ends.push(to);
-    this.#next.push(-1);
+    this.#next.push(0);
     const last = this.#last[list]!;
-    if (last < 0) this.#first[list] = value;
+    if (last === 0) this.#first[list] = value;
     else this.#next[last] = value;
     this.#last[list] = value;
     this.#counts[list]!++;
   }
 
+  #sizeOf(list: number): number {
+    let size = 2;
+    for (let at = this.#first[list]!; at > 0; at = this.#next[at]!)
+      size += this.#ends[at]! - this.#begins[at]! + (this.#next[at] === 0 ? 0 : 1);
+    return size;
+  }
+
   #write(bytes: Uint8Array, from: number, list: number): void {
     let end = from;
     bytes[end++] = openBracket;
-    for (let at = this.#first[list]!; at >= 0; at = this.#next[at]!) {
-      if (at !== this.#first[list]) bytes[end++] = comma;
+    for (let at = this.#first[list]!; at > 0; at = this.#next[at]!) {
       const source = this.#sources[this.#source[at]!]!;
       for (let i = this.#begins[at]!; i < this.#ends[at]!; i++) bytes[end++] = source[i]!;
+      if (this.#next[at] !== 0) bytes[end++] = comma;
     }
     bytes[end] = closeBracket;
   }

@@ -10,7 +10,7 @@ import { knownResult, ValueMemo, type KnownResult } from './value-memo.js';
 const maxBytes = 48_000_000;
 const maxJobBytes = 64_000_000;
 /** What a different value takes besides its bytes. */
-const bytesPerValue = 40;
+const bytesPerValue = 60;
 
 /** The results of the expressions of a job that call functions of datasets, as far as a thread keeps them. */
 export class JobResults {
