@@ -40,22 +40,24 @@ export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
   return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();
 }
 
-/** Some of the texts that were joined, joined. */
+/** Texts that were joined, joined anew: of each source the one at a place, or an empty text without a source. */
 export function gatherTexts(
-  parts: readonly { readonly texts: PackedTexts; readonly at: number }[],
+  sources: readonly (PackedTexts | null)[],
+  places: ArrayLike<number>,
 ): PackedTexts {
-  const offsets = new Int32Array(parts.length + 1);
-  for (let i = 0; i < parts.length; i++) {
-    const { texts, at } = parts[i]!;
-    offsets[i + 1] = offsets[i]! + texts.offsets[at + 1]! - texts.offsets[at]!;
+  const offsets = new Int32Array(sources.length + 1);
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    offsets[i + 1] = offsets[i]! + (source === null ? 0 : lengthAt(source, places[i]!));
   }
-  const bytes = new Uint8Array(offsets[parts.length]!);
-  for (let i = 0; i < parts.length; i++) {
-    const { texts, at } = parts[i]!;
-    const end = texts.offsets[at + 1]!;
+  const bytes = new Uint8Array(offsets[sources.length]!);
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    if (source === null) continue;
+    const from = source.offsets[places[i]!]! - offsets[i]!;
+    const end = offsets[i + 1]!;
     // Texts are short: a loop is faster than `set`.
-    for (let from = texts.offsets[at]!, to = offsets[i]!; from < end; from++, to++)
-      bytes[to] = texts.bytes[from]!;
+    for (let to = offsets[i]!; to < end; to++) bytes[to] = source.bytes[from + to]!;
   }
   return { bytes, offsets };
 }

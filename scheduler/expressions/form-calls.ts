@@ -1,5 +1,5 @@
 import { AppError } from '../../engine/core/errors.js';
-import { lengthAt, packLiterals, packTexts, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
+import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
 import type { MissedCall, SimilarAnswers, SimilarCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import {
   textsOfForm,
@@ -9,6 +9,7 @@ import {
   type HostReply,
   type PackedAnswers,
 } from './protocol.js';
+import { answerAt, packAnswers } from './packed.js';
 
 /** Makes a call that has been answered. */
 type AnsweredCall = (text: string, answer: HostAnswer | null) => MissedCall;
@@ -31,15 +32,12 @@ export class FormCalls implements SimilarCalls {
 
   answers(texts: PackedTexts, some: readonly number[]): SimilarAnswers {
     const literals = packLiterals(texts, some);
-    const { texts: answers, floats, floatsOf } = this.#asked(literals);
+    const answers = this.#asked(literals);
     return {
-      texts: answers,
+      texts: answers.texts,
       call: (at) => {
-        const answer =
-          lengthAt(answers, at) === 0
-            ? null
-            : { json: textAt(answers, at), floats: floats[floatsOf[at]!]! };
-        return this.#answered(textsOfForm(this.#form, [textAt(literals, at)])[0]!, answer);
+        const [text] = textsOfForm(this.#form, [textAt(literals, at)]);
+        return this.#answered(text!, answerAt(answers, at));
       },
     };
   }
@@ -50,8 +48,7 @@ export class FormCalls implements SimilarCalls {
       return this.#ask({ batch, form: this.#form }) as PackedAnswers;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      const none = packTexts(Array.from({ length: batch.offsets.length - 1 }, () => ''));
-      return { texts: none, floats: [], floatsOf: new Uint32Array(0) };
+      return packAnswers(Array.from({ length: batch.offsets.length - 1 }, () => null));
     }
   }
 }

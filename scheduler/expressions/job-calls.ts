@@ -2,14 +2,12 @@ import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors
 import type { Outcome } from '../../engine/core/outcome.js';
 import {
   gatherTexts,
-  lengthAt,
   packTexts,
   unpackTexts,
   type PackedTexts,
 } from '../../engine/core/packed-texts.js';
-import { gatherAnswers, hasAnswer, packAnswers, unpackAnswers } from './packed.js';
-import type { AnswerPlace } from './packed.js';
-import { MadeCalls, type CallsOfForm, type SentCall } from './made-calls.js';
+import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
+import { MadeCalls, sentBatch, type CallsOfForm, type SentBatch } from './made-calls.js';
 import { callText, textsOfForm } from './protocol.js';
 import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
@@ -65,23 +63,24 @@ export class JobCalls {
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const { calls, text } = this.#kept().ofText(callText(request));
+    const kept = this.#kept();
+    const { calls, text } = kept.ofText(callText(request));
     const texts = packTexts([text]);
-    const before = calls.made[this.#codes(calls, texts)[0]!];
+    const code = this.#codes(calls, texts)[0]!;
+    const before = calls.sent[code];
     if (before !== undefined) {
       const answers = before.answers ?? (await before.asked);
-      const place = { answers, at: before.at };
-      if (hasAnswer(place)) return unpackAnswers(gatherAnswers([place]))[0]!;
+      const answer = answerAt(answers, calls.places[code]!);
+      if (answer !== null) return answer;
+      // Meanwhile, another thread may have begun the same call, or all calls were forgotten.
+      if (calls.sent[code] !== before || kept !== this.#made) return this.#call(request);
     }
-    const code = this.#codes(calls, texts)[0]!;
-    // Meanwhile, another thread may have begun the same call.
-    if (calls.made[code] !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
-    const asked = answer.then((one) => packAnswers([one]));
-    const made: SentCall = { at: 0, asked, answers: null };
-    calls.made[code] = made;
-    asked.then(
-      (answers) => this.#keep(made, answers),
+    const sent = sentBatch(answer.then((one) => packAnswers([one])));
+    calls.sent[code] = sent;
+    calls.places[code] = 0;
+    sent.asked.then(
+      (answers) => this.#keep(sent, answers),
       () => this.#count(100), // whoever asked for the answer gets the error
     );
     return answer;
@@ -103,40 +102,43 @@ export class JobCalls {
       else group.push(i);
       return text;
     });
-    const places: (AnswerPlace | null)[] = [];
+    const answers: PackedAnswers[] = [];
+    const places: number[] = [];
     const asked = Array.from(groups, async ([calls, group]) => {
-      const answers = await this.#together(calls, packTexts(group.map((i) => own[i]!)));
-      for (const [at, i] of group.entries()) places[i] = { answers, at };
+      const found = await this.#together(calls, packTexts(group.map((i) => own[i]!)));
+      for (const [at, i] of group.entries()) {
+        answers[i] = found;
+        places[i] = at;
+      }
     });
     await Promise.all(asked);
-    return gatherAnswers(places);
+    return gatherAnswers(answers, places);
   }
 
   /** The answers that are known, that other threads wait for, and that the API process gives. */
   async #together(kept: CallsOfForm, texts: PackedTexts): Promise<PackedAnswers> {
-    const { made } = kept;
     const codes = this.#codes(kept, texts);
     const open: number[] = [];
-    for (let i = 0; i < codes.length; i++) if (made[codes[i]!] === undefined) open.push(i);
-    const asked = open.length === 0 ? null : this.#asked(kept, texts, open);
-    for (let at = 0; at < open.length; at++)
-      made[codes[open[at]!]!] = { at, asked: asked!, answers: null };
-    const calls = Array.from(codes, (code) => made[code]!);
-    if (asked !== null) {
-      const answers = await asked;
-      for (const i of open) {
-        const call = calls[i]!;
-        if (hasAnswer({ answers, at: call.at })) this.#keep(call, answers);
-        else if (made[codes[i]!] === call) made[codes[i]!] = undefined;
+    for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
+    const own = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
+    for (let at = 0; at < open.length; at++) {
+      kept.sent[codes[open[at]!]!] = own!;
+      kept.places[codes[open[at]!]!] = at;
+    }
+    const sent = Array.from(codes, (code) => kept.sent[code]!);
+    const places = codes.map((code) => kept.places[code]!);
+    if (own !== null) {
+      const answers = await own.asked;
+      this.#keep(own, answers);
+      for (let at = 0; at < open.length; at++) {
+        const code = codes[open[at]!]!;
+        if (!hasAnswer(answers, at) && kept.sent[code] === own) kept.sent[code] = undefined;
       }
+      if (open.length === codes.length) return answers;
     }
-    if (open.length === codes.length) return asked ?? gatherAnswers([]);
-    const places: (AnswerPlace | null)[] = [];
-    for (const { at, asked: others, answers } of calls) {
-      const given = answers ?? (await others.catch(() => null));
-      places.push(given && { answers: given, at });
-    }
-    return gatherAnswers(places);
+    const answers: (PackedAnswers | null)[] = [];
+    for (const one of sent) answers.push(one.answers ?? (await one.asked.catch(() => null)));
+    return gatherAnswers(answers, places);
   }
 
   /** The answers of the API process to some calls. If it fails, they are made alone; they tell why. */
@@ -146,7 +148,7 @@ export class JobCalls {
     some: readonly number[],
   ): Promise<PackedAnswers> {
     const isAll = some.length === texts.offsets.length - 1;
-    const batch = isAll ? texts : gatherTexts(some.map((at) => ({ texts, at })));
+    const batch = isAll ? texts : gatherTexts(some.map(() => texts), some); // prettier-ignore
     try {
       return (await this.#ask({ batch, ...(form && { form }) })) as PackedAnswers;
     } catch {
@@ -180,9 +182,9 @@ export class JobCalls {
     return waiting.promise;
   }
 
-  #keep(made: SentCall, answers: PackedAnswers): void {
-    made.answers = answers;
-    this.#count(lengthAt(answers.texts, made.at));
+  #keep(sent: SentBatch, answers: PackedAnswers): void {
+    sent.answers = answers;
+    this.#count(answers.texts.bytes.length);
   }
 
   #count(length: number): void {

@@ -1,26 +1,30 @@
 import type { CallForm, PackedAnswers } from './protocol.js';
 import { ValueTable } from './value-table.js';
 
-/** A call that was made. */
-export interface SentCall {
-  /** The place of its answer among those of its batch. */
-  readonly at: number;
+/** Calls that were made together, or one that was made alone. */
+export interface SentBatch {
   readonly asked: Promise<PackedAnswers>;
   /** What `asked` gave; null before. */
   answers: PackedAnswers | null;
+}
+
+/** Calls that are being made. */
+export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
+  return { asked, answers: null };
 }
 
 /** Calls of one form, found by the texts that they differ in, or those without a form, found by whole texts. */
 export interface CallsOfForm {
   readonly form?: CallForm;
   readonly texts: ValueTable;
-  /** The calls by the codes of the texts. */
-  readonly made: (SentCall | undefined)[];
+  /** By the codes of the texts, with what each call was sent, and its place there. */
+  readonly sent: (SentBatch | undefined)[];
+  readonly places: number[];
 }
 
 /** The calls that an attempt at a job made. The same call is always found in the same way, whether it came with a form or as a text. */
 export class MadeCalls {
-  readonly whole: CallsOfForm = { texts: new ValueTable(), made: [] };
+  readonly whole: CallsOfForm = emptyCalls();
   readonly #ofForms: Required<CallsOfForm>[] = [];
 
   get hasForms(): boolean {
@@ -33,7 +37,7 @@ export class MadeCalls {
     if (known !== undefined) return known;
     if (this.whole.texts.size > 0 || this.#ofForms.some((one) => mayShare(one.form, form)))
       return undefined;
-    const calls = { form, texts: new ValueTable(), made: [] };
+    const calls = { form, ...emptyCalls() };
     this.#ofForms.push(calls);
     return calls;
   }
@@ -49,6 +53,10 @@ export class MadeCalls {
     }
     return { calls: this.whole, text };
   }
+}
+
+function emptyCalls(): CallsOfForm {
+  return { texts: new ValueTable(), sent: [], places: [] };
 }
 
 function isSame(one: CallForm, other: CallForm): boolean {

@@ -21,8 +21,8 @@ test(`texts come out as they went in, all and some (seed ${seed})`, () => {
     const packed = structuredClone(packTexts(texts));
     expect(unpackTexts(packed)).toEqual(texts);
     const some = texts.flatMap((_, at) => (next() < 0.5 ? [at] : []));
-    const gathered = gatherTexts(some.map((at) => ({ texts: packed, at })));
-    expect(unpackTexts(gathered)).toEqual(some.map((at) => texts[at]));
+    const gathered = gatherTexts([null, ...some.map(() => packed)], [0, ...some]);
+    expect(unpackTexts(gathered)).toEqual(['', ...some.map((at) => texts[at])]);
   }
 });
 
@@ -34,7 +34,7 @@ test('answers come out as they went in, and some of several batches', () => {
     const packed = batches.map((batch) => structuredClone(packAnswers(batch)));
     expect(packed.map(unpackAnswers)).toEqual(batches);
     const places = Array.from({ length: 8 }, () => [below(3), below(5)] as const);
-    const gathered = gatherAnswers([null, ...places.map(([b, at]) => ({ answers: packed[b]!, at }))]); // prettier-ignore
+    const gathered = gatherAnswers([null, ...places.map(([b]) => packed[b]!)], [0, ...places.map(([, at]) => at)]); // prettier-ignore
     expect(unpackAnswers(gathered)).toEqual([null, ...places.map(([b, at]) => batches[b]![at])]);
   }
 });
