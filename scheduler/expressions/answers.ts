@@ -4,7 +4,7 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
-import type { MissedCall, PyValue, Runtime, SimilarCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import type { MissedCall, PyValue, Runtime, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import { unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText, callText } from './protocol.js';
 import { FormCalls } from './form-calls.js';
@@ -117,7 +117,7 @@ export class Answers {
   }
 
   /** As `CallsAhead` has it. */
-  similarCalls(placeholder: string): SimilarCalls | undefined {
+  uniformCalls(placeholder: string): UniformCalls | undefined {
     const texts = [...this.#noted.keys()];
     this.#forgetNoted();
     const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];

@@ -1,6 +1,6 @@
 import { AppError } from '../../engine/core/errors.js';
 import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
-import type { MissedCall, SimilarAnswers, SimilarCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import type { MissedCall, UniformAnswers, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import {
   textsOfForm,
   type CallForm,
@@ -15,7 +15,7 @@ import { answerAt, packAnswers } from './packed.js';
 type AnsweredCall = (text: string, answer: HostAnswer | null) => MissedCall;
 
 /** The calls of a thread that have a form in common. Their arguments and answers stay bytes until somebody asks for the value of one. */
-export class FormCalls implements SimilarCalls {
+export class FormCalls implements UniformCalls {
   readonly #form: CallForm;
   readonly #ask: (request: HostBatch) => HostReply;
   readonly #answered: AnsweredCall;
@@ -30,7 +30,7 @@ export class FormCalls implements SimilarCalls {
     return JSON.stringify(this.#form);
   }
 
-  answers(texts: PackedTexts, some: readonly number[]): SimilarAnswers {
+  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers {
     const literals = packLiterals(texts, some);
     const answers = this.#asked(literals);
     return {

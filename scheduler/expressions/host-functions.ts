@@ -56,7 +56,7 @@ export function hostWith({ user, now }: EvaluationOrigin, answers: Answers): Exp
       },
       missedCall: (value) => answers.missedCall(value),
       answer: () => answers.ahead(),
-      similarCalls: (placeholder) => answers.similarCalls(placeholder),
+      uniformCalls: (placeholder) => answers.uniformCalls(placeholder),
     },
   };
 } // prettier-ignore

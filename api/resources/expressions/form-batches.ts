@@ -68,11 +68,16 @@ async function lookupOf(
   const key = selection.keys.findIndex((_, i) => valueOf(selection, i) !== valueOf(other, i));
   const equality = selection.keys[key]?.[0];
   // Some equalities compare another form of the text than itself.
-  const isPlain = equality?.ignoreCase === false && equality.values[0] === parseJson(literals[0]!);
+  if (equality === undefined || equality.values[0] !== parseJson(literals[0]!)) return null;
   const field = opened.field(args[1]);
   const most = numberOf('limit', args[2], 10);
-  if (!isPlain || most === 0) return null;
-  const fields = { key: equality.field.path, value: field.path, most };
+  if (most === 0) return null;
+  const fields = {
+    key: equality.field.path,
+    value: field.path,
+    most,
+    ignoresCase: equality.ignoreCase,
+  };
   return { opened, request, selection, key, fields, isFloat: isFloat(field) };
 }
 

@@ -5,7 +5,7 @@ export class StringPairs {
   /** Where the two values are, with their quotes; both 0 for null. */
   readonly begins = new Int32Array(2);
   readonly ends = new Int32Array(2);
-  readonly #members: readonly Member[];
+  readonly #members: readonly MemberText[];
   /** The number of the member that stands first, as it was last. */
   #first = 0;
 
@@ -45,7 +45,7 @@ export class StringPairs {
 }
 
 /** A member's name as it stands in an object. */
-interface Member {
+interface MemberText {
   readonly asFirst: Uint8Array;
   readonly asSecond: Uint8Array;
 }

@@ -276,19 +276,19 @@ export interface CallsAhead {
    * The calls that have other texts in the place of one, which stands in the only call that was noted, and which is forgotten. Undefined if
    * none was, or more than one, or if the text does not stand there once.
    */
-  similarCalls(placeholder: string): SimilarCalls | undefined;
+  uniformCalls(placeholder: string): UniformCalls | undefined;
 }
 
 /** The calls of a function whose arguments differ in one text alone. */
-export interface SimilarCalls {
+export interface UniformCalls {
   /** Equal for the same calls. */
   readonly key: string;
   /** Has the calls answered together whose texts some texts of a column are, by their numbers there. */
-  answers(texts: PackedTexts, some: readonly number[]): SimilarAnswers;
+  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers;
 }
 
-/** The answers to `SimilarCalls`. */
-export interface SimilarAnswers {
+/** The answers to `UniformCalls`. */
+export interface UniformAnswers {
   /** The JSON text of each answer; an empty one for a call that has to be made alone. */
   readonly texts: PackedTexts;
   /** The value of an answer, and what keeps the answer, as for a `MissedCall`. */

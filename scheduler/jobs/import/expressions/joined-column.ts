@@ -4,8 +4,8 @@ import { ExpressionError } from '../../../../engine/expression/values/errors.js'
 import {
   longestMissedValue,
   type PyValue,
-  type SimilarAnswers,
-  type SimilarCalls,
+  type UniformAnswers,
+  type UniformCalls,
 } from '../../../../engine/expression/values/values.js';
 import { recordsAhead } from '../../../expressions/call-ahead.js';
 import { appendEntries, appendResults } from './append-results.js';
@@ -23,7 +23,7 @@ const mostBytes = 48_000_000;
 /** A step that does nothing but call a function of datasets with a text of the record, and these calls. */
 export interface JoinedStep {
   readonly step: ComputationStep;
-  readonly calls: SimilarCalls;
+  readonly calls: UniformCalls;
   readonly texts: TextColumn;
   readonly results: RowResults;
 }
@@ -43,7 +43,7 @@ export function joinedSteps(
     const { results, reads, isJoined } = step;
     const evaluation = isJoined ? evaluationOf(step) : undefined;
     const texts = evaluation?.slots.column(reads![0]!.slot)?.texts() ?? null;
-    const calls = texts === null ? undefined : evaluation!.similarCalls(step);
+    const calls = texts === null ? undefined : evaluation!.uniformCalls(step);
     if (calls === undefined || keys.has(calls.key)) return new Map();
     keys.add(calls.key);
     joined.set(step, { step, calls, texts: texts!, results: results! });
@@ -133,7 +133,7 @@ const textTypes: ReadonlySet<string> = new Set(['auto', 'blob', 'string', 'text'
 function keptBytes(
   { keyed }: RowResults,
   code: number,
-  { texts: { bytes, offsets } }: SimilarAnswers,
+  { texts: { bytes, offsets } }: UniformAnswers,
   at: number,
 ): boolean {
   const [from, to] = [offsets[at]!, offsets[at + 1]!];

@@ -10,7 +10,7 @@ import {
   type MissedCall,
   type PyDict,
   type PyValue,
-  type SimilarCalls,
+  type UniformCalls,
 } from '../../../../engine/expression/values/values.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { stepsAhead, type ComputationStep } from './computation-step.js';
@@ -130,7 +130,7 @@ export class StepEvaluation {
   }
 
   /** The calls of a step with a `calledPath`, which differ in the text there alone; undefined if that cannot be told of all texts. */
-  similarCalls({ compiled: { expression } }: ComputationStep): SimilarCalls | undefined {
+  uniformCalls({ compiled: { expression } }: ComputationStep): UniformCalls | undefined {
     const { ahead } = this.#host;
     if (ahead === undefined || expression?.calledPath === undefined) return undefined;
     this.#variables[0] = null;
@@ -139,7 +139,7 @@ export class StepEvaluation {
     } catch (error) {
       return noResult(error);
     }
-    const calls = ahead.similarCalls(placeholder);
+    const calls = ahead.uniformCalls(placeholder);
     // The text of a call takes room, and so does the value of its answer.
     const hasRoom = expression.runtime.budget.hasRoom(2 * roomOfValue[0], 2 * roomOfValue[1]);
     return hasRoom ? calls : undefined;
