@@ -4,7 +4,6 @@ import {
   packTexts,
   textAt,
   unpackTexts,
-  type PackedTexts,
 } from '../../engine/core/packed-texts.js';
 import type { BatchAnswers, HostAnswer, PackedAnswers } from './protocol.js';
 
