@@ -106,7 +106,7 @@ export class Expression {
     return isDatasetCall(this.#tree);
   }
 
-  /** The path of the only value of the record that it passes, as it is, to a function of datasets, if it does nothing else. */
+  /** The path of the only value of the record that its only call of a function of datasets has, as it is, if every evaluation makes that call. */
   get calledPath(): number | undefined {
     return this.#pathIndex(calledPath(this.#tree));
   }

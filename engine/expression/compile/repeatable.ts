@@ -51,14 +51,15 @@ export function isDatasetCall(root: SyntaxNode): boolean {
 }
 
 /**
- * The path of the only value of the record in the arguments of an expression that is nothing but a call of a function of datasets, where that
- * value stands as it is, alone or in lists, and the others are constants or variables. Undefined for other expressions.
+ * The path of the only value of the record in the arguments of the only call of a function of datasets, if every evaluation makes this call,
+ * the value stands there as it is, alone or in lists, and the other arguments are constants or variables. Undefined for other expressions.
  */
 export function calledPath(root: SyntaxNode): MemberPath | undefined {
-  if (!isDatasetCall(root) || root.kind !== 'call') return undefined;
+  const call = datasetCalls(root) === 1 ? certainCall(root) : undefined;
+  if (call?.kind !== 'call') return undefined;
   const paths: MemberPath[] = [];
   const open: SyntaxNode[] = [];
-  for (const { kind, value } of root.args) {
+  for (const { kind, value } of call.args) {
     if (kind !== 'positional' && kind !== 'keyword') return undefined;
     open.push(value);
   }
@@ -72,6 +73,44 @@ export function calledPath(root: SyntaxNode): MemberPath | undefined {
       return undefined;
   }
   return paths.length === 1 ? paths[0] : undefined;
+}
+
+/** A call of a function of datasets that every evaluation makes, unless it fails before. */
+function certainCall(node: SyntaxNode): SyntaxNode | undefined {
+  if (isDatasetCall(node)) return node;
+  for (const child of certainChildren(node)) {
+    const call = certainCall(child);
+    if (call !== undefined) return call;
+  }
+  return undefined;
+}
+
+/** Nodes that are evaluated whenever a node is; not all of them. */
+function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
+  switch (node.kind) {
+    case 'list':
+    case 'tuple':
+      return node.items.map(({ value }) => value);
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'and':
+    case 'or':
+      return node.operands.slice(0, 1);
+    case 'comparison':
+      return [node.first, ...node.rest.slice(0, 1).map(({ operand }) => operand)];
+    case 'conditional':
+      return [node.test];
+    case 'call':
+      return [node.callee, ...node.args.map(({ value }) => value)];
+    case 'subscript':
+      return [node.object, node.index];
+    case 'attribute':
+      return [node.object];
+    default:
+      return [];
+  }
 }
 
 /** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */

@@ -18,7 +18,7 @@ export interface ComputationStep {
   readonly memo: () => ResultMemo | null;
   /** The results for all records can be computed before those of other steps: none of these reads them or changes what it reads. */
   readonly isIndependent: boolean;
-  /** It may be evaluated as a join: it calls a function of datasets with a column alone, and nobody reads its results. */
+  /** It may be evaluated as a join: it calls a function of datasets once, with a value that it reads alone, and nobody reads its results. */
   readonly isJoined: boolean;
   /** Its results are kept for the job, under this name: it calls functions of datasets. Null for other expressions. */
   readonly memoName: string | null;
@@ -82,7 +82,11 @@ export function computationSteps(
       reads: members,
       memo: () => (memo === undefined ? (memo = inputs && resultMemo(slots, inputs, rows)) : memo),
       isIndependent: inputs !== null && isUnread,
-      isJoined: results !== null && one.expression!.calledPath !== undefined && isUnread,
+      isJoined:
+        isUnread &&
+        results !== null &&
+        members!.length === 1 &&
+        one.expression!.calledPath !== undefined,
       memoName,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],

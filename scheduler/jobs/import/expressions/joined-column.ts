@@ -20,7 +20,7 @@ const fewCalls = 8;
 /** What the results for the records of a chunk may take that are no texts, estimated in bytes. */
 const mostBytes = 48_000_000;
 
-/** A step that does nothing but call a function of datasets with a text of the record, and these calls. */
+/** A step that calls a function of datasets with a text of the record, which alone decides its result, and these calls. */
 export interface JoinedStep {
   readonly step: ComputationStep;
   readonly calls: UniformCalls;
@@ -29,8 +29,8 @@ export interface JoinedStep {
 }
 
 /**
- * The steps that call functions of datasets, if each of them does so with a text of the record alone and none makes the calls of another one.
- * Otherwise none: the calls of all are answered together then.
+ * The steps that call functions of datasets, if a text of the record alone decides the only call of each of them and its result, and none makes
+ * the calls of another one. Otherwise none: the calls of all are answered together then.
  */
 export function joinedSteps(
   steps: readonly ComputationStep[],
@@ -65,19 +65,13 @@ export function computeJoined(joined: JoinedStep, evaluation: StepEvaluation): E
     return isOpen && results.find(row) === undefined;
   });
   if (unknown.some((row) => lengthAt(texts, row) > longestMissedValue)) return null;
-  for (let from = 0; from < unknown.length; from += recordsAhead) {
-    if (evaluation.isLate() || keyed.isFull) return null;
-    const some = unknown.slice(from, from + recordsAhead);
-    if (some.length > fewCalls) takeAnswers(joined, evaluation, some);
-  }
   const failed = new Map<number, ExpressionError>();
   /** The results that are neither texts nor None, by code, and what they take. */
   const others = new Map<number, PyValue>();
   let bytes = 0;
-  for (const row of rows) {
+  const settle = (row: number): void => {
     const code = codes[row]!;
-    if (keyed.texts.has(code)) continue;
-    if (keyed.isFull || bytes > mostBytes) return null;
+    if (keyed.texts.has(code) || failed.has(code) || others.has(code)) return;
     const known = results.find(row);
     const result = known === undefined ? evaluatedAt(evaluation, step, row) : known.result;
     if (result instanceof ExpressionError) failed.set(code, result);
@@ -85,6 +79,17 @@ export function computeJoined(joined: JoinedStep, evaluation: StepEvaluation): E
       others.set(code, result);
       bytes += results.find(row)?.bytes ?? 0;
     }
+  };
+  for (let from = 0; from < unknown.length; from += recordsAhead) {
+    if (evaluation.isLate() || keyed.isFull || bytes > mostBytes) return null;
+    const some = unknown.slice(from, from + recordsAhead);
+    if (some.length > fewCalls) takeAnswers(joined, evaluation, some);
+    // As long as the answers are known, which may be forgotten when there are others.
+    for (const row of some) settle(row);
+  }
+  for (const row of rows) {
+    if (keyed.isFull || bytes > mostBytes) return null;
+    settle(row);
   }
   if (!appendAll(joined, rows, others)) return null;
   const errors = new Map<number, ExpressionError>();
@@ -115,14 +120,17 @@ function takeAnswers(
 ): void {
   const answers = calls.answers(texts, rows);
   const { dataType, isList } = step.compiled.field;
-  const takesText = isList === false && textTypes.has(dataType);
+  const isDirect = step.compiled.expression!.isDatasetCall;
+  const takesText = isDirect && isList === false && textTypes.has(dataType);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
     const code = results.codes[row]!;
     const isAnswered = lengthAt(answers.texts, i) > 0;
     if (isAnswered && takesText && keptBytes(results, code, answers, i)) continue;
     results.keyed.texts.leave(code);
-    if (isAnswered) evaluation.takeCall(step, answers.call(i), row);
+    if (!isAnswered) continue;
+    if (isDirect) evaluation.takeCall(step, answers.call(i), row);
+    else answers.call(i).keep();
   }
 }
 

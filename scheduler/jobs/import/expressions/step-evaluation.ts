@@ -129,7 +129,7 @@ export class StepEvaluation {
     return to;
   }
 
-  /** The calls of a step with a `calledPath`, which differ in the text there alone; undefined if that cannot be told of all texts. */
+  /** The calls of a step with a `calledPath`, which differ in the text there alone; undefined if that cannot be told for all texts. */
   uniformCalls({ compiled: { expression } }: ComputationStep): UniformCalls | undefined {
     const { ahead } = this.#host;
     if (ahead === undefined || expression?.calledPath === undefined) return undefined;
@@ -137,7 +137,8 @@ export class StepEvaluation {
     try {
       expression.evaluatePaths([placeholder], this.slots.lookUp, this.#variables, ahead.host);
     } catch (error) {
-      return noResult(error);
+      // What the call returned here may be of no use to the expression.
+      noResult(error);
     }
     const calls = ahead.uniformCalls(placeholder);
     // The text of a call takes room, and so does the value of its answer.

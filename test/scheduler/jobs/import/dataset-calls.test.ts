@@ -92,7 +92,7 @@ const changingFields = [
   ...fields,
 ];
 
-/** Fields that do nothing but call a function with a text of the record, none of them the same one as another. */
+/** Fields of which each makes one call, with a text of the record, and none the same one as another. */
 const joinedFields = [
   { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
   { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
@@ -101,6 +101,12 @@ const joinedFields = [
   { name: 'auto', expression: call('record.key', 5), is_list: false },
   { name: 'none', expression: call('record.key', 0), data_type: 'string', is_list: false },
   { name: 'size', expression: "dataset_count(values, filters=[('key', record.key)])" },
+  { name: 'first', expression: `${call('record.key', 6)}[0]`, data_type: 'string', is_list: false },
+  { name: 'either', expression: `(${call('record.key', 7)} or ['none'])[0]` },
+  { name: 'length', expression: `len(${call('record.key', 8)}) + 1`, data_type: 'long' },
+  { name: 'same', expression: `${call('record.key', 9)}[0] == 'n' + record.key` },
+  { name: 'some', expression: `record.key if ${call('record.key', 10)} else 'none'` },
+  { name: 'listed', expression: `[record.key] if ${call('record.key', 11)} else ['none', None]` },
   { name: 'doubled', expression: 'record.number * 2' },
 ];
 
