@@ -67,30 +67,33 @@ export function packLiterals(
   { bytes, offsets }: PackedTexts,
   some: readonly number[],
 ): PackedTexts {
-  let size = 0;
-  for (const at of some) size += offsets[at + 1]! - offsets[at]! + 2;
   const ends = new Int32Array(some.length + 1);
-  let out = new Uint8Array(size);
-  let end = 0;
+  /** Those of texts that do not stand between quotes as they are. */
+  const escaped = new Map<number, Uint8Array>();
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
     let at = from;
-    out[end] = quote;
-    for (let k = end + 1; at < to && isPlain(bytes[at]!); at++, k++) out[k] = bytes[at]!;
+    while (at < to && isPlain(bytes[at]!)) at++;
+    let size = to - from + 2;
     if (at < to) {
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
-      const literal = Buffer.from(JSON.stringify(text));
-      size += literal.length - (to - from + 2);
-      const longer = new Uint8Array(size);
-      longer.set(out.subarray(0, end));
-      longer.set(literal, end);
-      out = longer;
-      end += literal.length;
-    } else {
-      end += to - from + 2;
-      out[end - 1] = quote;
+      const literal = Buffer.from(JSON.stringify(textAt({ bytes, offsets }, some[i]!)));
+      escaped.set(i, literal);
+      size = literal.length;
     }
-    ends[i + 1] = end;
+    ends[i + 1] = ends[i]! + size;
+  }
+  const out = new Uint8Array(ends[some.length]!);
+  for (let i = 0; i < some.length; i++) {
+    const literal = escaped.size === 0 ? undefined : escaped.get(i);
+    let end = ends[i]!;
+    if (literal !== undefined) {
+      out.set(literal, end);
+      continue;
+    }
+    const to = offsets[some[i]! + 1]!;
+    out[end++] = quote;
+    for (let from = offsets[some[i]!]!; from < to; from++) out[end++] = bytes[from]!;
+    out[end] = quote;
   }
   return { bytes: out, offsets: ends };
 }
