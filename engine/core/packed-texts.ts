@@ -34,25 +34,83 @@ export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   return texts;
 }
 
-/** Some of the texts that were joined, joined. */
+/** One of the texts that were joined. */
+export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
+  const from = bytes.byteOffset + offsets[at]!;
+  return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();
+}
+
+/** Texts that were joined, joined anew: of each source the one at a place, or an empty text without a source. */
 export function gatherTexts(
-  parts: readonly { readonly texts: PackedTexts; readonly at: number }[],
+  sources: readonly (PackedTexts | null)[],
+  places: ArrayLike<number>,
 ): PackedTexts {
-  const offsets = new Int32Array(parts.length + 1);
-  for (let i = 0; i < parts.length; i++) {
-    const { texts, at } = parts[i]!;
-    offsets[i + 1] = offsets[i]! + texts.offsets[at + 1]! - texts.offsets[at]!;
+  const offsets = new Int32Array(sources.length + 1);
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    offsets[i + 1] = offsets[i]! + (source === null ? 0 : lengthAt(source, places[i]!));
   }
-  const bytes = new Uint8Array(offsets[parts.length]!);
-  for (let i = 0; i < parts.length; i++) {
-    const { texts, at } = parts[i]!;
-    const end = texts.offsets[at + 1]!;
+  const bytes = new Uint8Array(offsets[sources.length]!);
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    if (source === null) continue;
+    const from = source.offsets[places[i]!]! - offsets[i]!;
+    const end = offsets[i + 1]!;
     // Texts are short: a loop is faster than `set`.
-    for (let from = texts.offsets[at]!, to = offsets[i]!; from < end; from++, to++)
-      bytes[to] = texts.bytes[from]!;
+    for (let to = offsets[i]!; to < end; to++) bytes[to] = source.bytes[from + to]!;
   }
   return { bytes, offsets };
 }
+
+/** The JSON texts of some texts that were joined, by their numbers, joined. */
+export function packLiterals(
+  { bytes, offsets }: PackedTexts,
+  some: readonly number[],
+): PackedTexts {
+  const ends = new Int32Array(some.length + 1);
+  /** Those of texts that do not stand between quotes as they are. */
+  const escaped = new Map<number, Uint8Array>();
+  for (let i = 0; i < some.length; i++) {
+    const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
+    let at = from;
+    while (at < to && isPlain(bytes[at]!)) at++;
+    let size = to - from + 2;
+    if (at < to) {
+      const literal = Buffer.from(JSON.stringify(textAt({ bytes, offsets }, some[i]!)));
+      escaped.set(i, literal);
+      size = literal.length;
+    }
+    ends[i + 1] = ends[i]! + size;
+  }
+  const out = new Uint8Array(ends[some.length]!);
+  for (let i = 0; i < some.length; i++) {
+    const literal = escaped.size === 0 ? undefined : escaped.get(i);
+    let end = ends[i]!;
+    if (literal !== undefined) {
+      out.set(literal, end);
+      continue;
+    }
+    const to = offsets[some[i]! + 1]!;
+    out[end++] = quote;
+    for (let from = offsets[some[i]!]!; from < to; from++) out[end++] = bytes[from]!;
+    out[end] = quote;
+  }
+  return { bytes: out, offsets: ends };
+}
+
+/** Where the first byte from `at` on is that does not stand for itself within a JSON string, such as the quote at its end. */
+export function plainEnd(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (isPlain(bytes[end]!)) end++;
+  return end;
+}
+
+/** Whether a byte of UTF-8 stands for itself within a JSON string. */
+function isPlain(byte: number): boolean {
+  return byte >= 0x20 && byte !== quote && byte !== backslash;
+}
+
+const [quote, backslash] = [0x22, 0x5c];
 
 /** The length of a text in bytes. */
 export function lengthAt({ offsets }: PackedTexts, at: number): number {

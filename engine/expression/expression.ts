@@ -5,6 +5,7 @@ import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
 import {
+  calledPath,
   changesNothing,
   datasetCalls,
   isDatasetCall,
@@ -103,6 +104,11 @@ export class Expression {
   /** Whether it is nothing but a call of a function of datasets. */
   get isDatasetCall(): boolean {
     return isDatasetCall(this.#tree);
+  }
+
+  /** The path of the only value of the record that its only call of a function of datasets has, as it is, if every evaluation makes that call. */
+  get calledPath(): number | undefined {
+    return this.#pathIndex(calledPath(this.#tree));
   }
 
   /** Whether it changes no value that it reads, so that evaluating it twice is like doing so once. */

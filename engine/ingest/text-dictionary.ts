@@ -4,9 +4,10 @@ import { isoMicros } from './iso-date.js';
 export interface TextDictionary {
   /** The texts one after the other, with spare bytes behind them, so that whole words can be copied. */
   readonly bytes: DataView;
-  /** Text i begins at `offsets[i]` and ends at `offsets[i + 1]`. */
-  readonly offsets: Int32Array;
-  /** Which entries are null; null if none is. */
+  /** Where each text begins. */
+  readonly begins: Int32Array;
+  readonly ends: Int32Array;
+  /** 0 for entries that are not null; null if none is. */
   readonly nulls: Uint8Array | null;
 }
 
@@ -15,7 +16,8 @@ export const wordBytes = 4;
 
 /** Makes a dictionary of texts; those that are missing are null. */
 export function textDictionary(texts: readonly (string | null | undefined)[]): TextDictionary {
-  const offsets = new Int32Array(texts.length + 1);
+  const begins = new Int32Array(texts.length);
+  const ends = new Int32Array(texts.length);
   let nulls: Uint8Array | null = null;
   let most = 0;
   // A code unit takes three bytes at most.
@@ -23,26 +25,29 @@ export function textDictionary(texts: readonly (string | null | undefined)[]): T
   const bytes = new Uint8Array(most + wordBytes);
   let end = 0;
   for (const [i, text] of texts.entries()) {
+    begins[i] = end;
     if (text === null || text === undefined) (nulls ??= new Uint8Array(texts.length))[i] = 1;
     else end += encoder.encodeInto(text, bytes.subarray(end)).written;
-    offsets[i + 1] = end;
+    ends[i] = end;
   }
-  return { bytes: new DataView(bytes.buffer), offsets, nulls };
+  return { bytes: new DataView(bytes.buffer), begins, ends, nulls };
 }
 
 /** The size of the longest text, bytes. */
-export function longestText({ offsets }: TextDictionary): number {
+export function longestText({ begins, ends }: TextDictionary): number {
   let longest = 0;
-  for (let i = 1; i < offsets.length; i++)
-    longest = Math.max(longest, offsets[i]! - offsets[i - 1]!);
+  for (let i = 0; i < ends.length; i++) longest = Math.max(longest, ends[i]! - begins[i]!);
   return longest;
 }
 
-/** Whether one of the texts is no date. */
-export function hasPlainText({ bytes, offsets, nulls }: TextDictionary): boolean {
+/** Whether one of the texts, or of those with these numbers, is no date. */
+export function hasPlainText(
+  { bytes, begins, ends, nulls }: TextDictionary,
+  some: Iterable<number> = begins.keys(),
+): boolean {
   const all = new Uint8Array(bytes.buffer);
-  for (let i = 0; i + 1 < offsets.length; i++)
-    if (nulls?.[i] !== 1 && isoMicros(all, offsets[i]!, offsets[i + 1]!) === undefined) return true;
+  for (const i of some)
+    if (!nulls?.[i] && isoMicros(all, begins[i]!, ends[i]!) === undefined) return true;
   return false;
 }
 

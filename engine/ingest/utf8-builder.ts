@@ -48,24 +48,24 @@ export class Utf8Builder extends ColumnBuilder {
   }
 
   /** Appends an entry of a dictionary for each code. */
-  appendDictionary({ bytes, offsets, nulls }: TextDictionary, codes: Int32Array): void {
+  appendDictionary({ bytes, begins, ends, nulls }: TextDictionary, codes: Int32Array): void {
     const from = this.length;
     let size = wordBytes;
-    for (let k = 0; k < codes.length; k++) size += offsets[codes[k]! + 1]! - offsets[codes[k]!]!;
+    for (let k = 0; k < codes.length; k++) size += ends[codes[k]!]! - begins[codes[k]!]!;
     const target = this.reserve(size);
     const words = new DataView(target.buffer, target.byteOffset, target.byteLength);
     this.reserveRows(from + codes.length);
-    const ends = this.#offsets;
+    const offsets = this.#offsets;
     let { end } = this;
     for (let k = 0; k < codes.length; k++) {
       const code = codes[k]!;
-      const start = offsets[code]!;
-      const length = offsets[code + 1]! - start;
+      const start = begins[code]!;
+      const length = ends[code]! - start;
       // The bytes behind a text are overwritten by the next one.
       for (let i = 0; i < length; i += wordBytes)
         words.setInt32(end + i, bytes.getInt32(start + i, true), true);
       end += length;
-      ends[from + k + 1] = end;
+      offsets[from + k + 1] = end;
     }
     this.end = end;
     this.length += codes.length;

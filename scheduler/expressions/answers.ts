@@ -4,9 +4,10 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain.js';
 import { withFloats } from '../../engine/expression/annotate/record-schema.js';
 import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
-import type { MissedCall, PyValue, Runtime } from '../../engine/expression/values/values.js';
+import type { MissedCall, PyValue, Runtime, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import { unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText, callText } from './protocol.js';
+import { FormCalls } from './form-calls.js';
 import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** What the answers take that a thread keeps for a request or an attempt at a job, estimated. */
@@ -32,18 +33,19 @@ interface KnownCall {
   value?: PyValue;
 }
 
-/** A call that is to be made with others. */
+/** A call that is to be made with others, or was. */
 class NotedCall implements MissedCall {
   readonly text: string;
-  answer: HostAnswer | null = null;
+  answer: HostAnswer | null;
   /** How often its answer was missed without this object being given to the evaluation. */
   others = 0;
 
   readonly #answers: Answers;
 
-  constructor(text: string, answers: Answers) {
+  constructor(text: string, answers: Answers, answer: HostAnswer | null = null) {
     this.text = text;
     this.#answers = answers;
+    this.answer = answer;
   }
 
   value(runtime: Runtime): PyValue | undefined {
@@ -112,6 +114,16 @@ export class Answers {
     this.#empty = null;
     if (call !== undefined) call.others--;
     return call;
+  }
+
+  /** As `CallsAhead` has it. */
+  uniformCalls(placeholder: string): UniformCalls | undefined {
+    const texts = [...this.#noted.keys()];
+    this.#forgetNoted();
+    const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];
+    if (parts.length !== 2) return undefined;
+    const [before, after] = parts as [string, string];
+    return new FormCalls({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
   }
 
   /** Has the noted calls answered that others are like; false if there are none. */

@@ -56,6 +56,7 @@ export function hostWith({ user, now }: EvaluationOrigin, answers: Answers): Exp
       },
       missedCall: (value) => answers.missedCall(value),
       answer: () => answers.ahead(),
+      uniformCalls: (placeholder) => answers.uniformCalls(placeholder),
     },
   };
 } // prettier-ignore

@@ -2,15 +2,14 @@ import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors
 import type { Outcome } from '../../engine/core/outcome.js';
 import {
   gatherTexts,
-  lengthAt,
   packTexts,
+  unpackTexts,
   type PackedTexts,
 } from '../../engine/core/packed-texts.js';
-import { gatherAnswers, hasAnswer, packAnswers, unpackAnswers } from './packed.js';
-import type { AnswerPlace } from './packed.js';
-import { callText } from './protocol.js';
-import type { HostAnswer, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js';
-import { ValueTable } from './value-table.js';
+import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
+import { MadeCalls, sentBatch, type CallsOfForm, type SentBatch } from './made-calls.js';
+import { callText, textsOfForm } from './protocol.js';
+import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** What the expressions of a job ask; the worker process sends it to the API process. */
 export interface JobCall {
@@ -32,15 +31,6 @@ export type AnswerCall = (
   signal: AbortSignal,
 ) => Promise<HostReply>;
 
-/** A call that was made. */
-interface SentCall {
-  /** The place of its answer among those of its batch. */
-  readonly at: number;
-  readonly asked: Promise<PackedAnswers>;
-  /** What `asked` gave; null before. */
-  answers: PackedAnswers | null;
-}
-
 /** The bytes of the texts of calls and answers that one attempt at a job keeps; then all are forgotten. */
 const maxKeptLength = 64_000_000;
 
@@ -51,9 +41,7 @@ const maxKeptLength = 64_000_000;
 export class JobCalls {
   readonly #send: (call: JobCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  /** The texts of the calls, and the calls by the codes of these. */
-  #texts = new ValueTable();
-  #made: (SentCall | undefined)[] = [];
+  #made = new MadeCalls();
   #keptLength = 0;
   #calls = 0;
 
@@ -63,7 +51,7 @@ export class JobCalls {
 
   /** Asks the host. Rejects with an `AppError` for users. */
   ask(request: HostRequest): Promise<HostReply> {
-    return 'batch' in request ? this.#batch(request.batch) : this.#call(request);
+    return 'batch' in request ? this.#batch(request) : this.#call(request);
   }
 
   /** To be called with an answer of the API process. */
@@ -75,73 +63,114 @@ export class JobCalls {
   }
 
   async #call(request: HostCall): Promise<HostAnswer> {
-    const text = packTexts([callText(request)]);
-    const before = this.#made[this.#codes(text)[0]!];
+    const kept = this.#kept();
+    const { calls, text } = kept.ofText(callText(request));
+    const texts = packTexts([text]);
+    const code = this.#codes(calls, texts)[0]!;
+    const before = calls.sent[code];
     if (before !== undefined) {
       const answers = before.answers ?? (await before.asked);
-      const place = { answers, at: before.at };
-      if (hasAnswer(place)) return unpackAnswers(gatherAnswers([place]))[0]!;
+      const answer = answerAt(answers, calls.places[code]!);
+      if (answer !== null) return answer;
+      // Meanwhile, another thread may have begun the same call, or all calls were forgotten.
+      if (calls.sent[code] !== before || kept !== this.#made) return this.#call(request);
     }
-    const code = this.#codes(text)[0]!;
-    // Meanwhile, another thread may have begun the same call.
-    if (this.#made[code] !== before) return this.#call(request);
     const answer = this.#ask(request) as Promise<HostAnswer>;
-    const asked = answer.then((one) => packAnswers([one]));
-    const made: SentCall = { at: 0, asked, answers: null };
-    this.#made[code] = made;
-    asked.then(
-      (answers) => this.#keep(made, answers),
+    const sent = sentBatch(answer.then((one) => packAnswers([one])));
+    calls.sent[code] = sent;
+    calls.places[code] = 0;
+    sent.asked.then(
+      (answers) => this.#keep(sent, answers),
       () => this.#count(100), // whoever asked for the answer gets the error
     );
     return answer;
   }
 
-  /** The answers that are known, that other threads wait for, and that the API process gives. */
-  async #batch(texts: PackedTexts): Promise<PackedAnswers> {
-    const codes = this.#codes(texts);
-    const open: number[] = [];
-    for (let i = 0; i < codes.length; i++) if (this.#made[codes[i]!] === undefined) open.push(i);
-    const asked = open.length === 0 ? null : this.#asked(texts, open);
-    for (let at = 0; at < open.length; at++)
-      this.#made[codes[open[at]!]!] = { at, asked: asked!, answers: null };
-    const calls = Array.from(codes, (code) => this.#made[code]!);
-    if (asked !== null) {
-      const [made, answers] = [this.#made, await asked];
-      for (const i of open) {
-        const call = calls[i]!;
-        if (hasAnswer({ answers, at: call.at })) this.#keep(call, answers);
-        else if (made[codes[i]!] === call) made[codes[i]!] = undefined;
+  /** The answers to the calls of a batch. Those that have a form are kept with it, whoever makes them. */
+  async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
+    const kept = this.#kept();
+    const known = form && kept.ofForm(form);
+    if (known !== undefined) return this.#together(known, batch);
+    const texts = unpackTexts(batch);
+    const whole = form === undefined ? texts : textsOfForm(form, texts);
+    if (!kept.hasForms) return this.#together(kept.whole, form === undefined ? batch : packTexts(whole)); // prettier-ignore
+    const groups = new Map<CallsOfForm, number[]>();
+    const own = whole.map((one, i) => {
+      const { calls, text } = kept.ofText(one);
+      const group = groups.get(calls);
+      if (group === undefined) groups.set(calls, [i]);
+      else group.push(i);
+      return text;
+    });
+    const answers: PackedAnswers[] = [];
+    const places: number[] = [];
+    const asked = Array.from(groups, async ([calls, group]) => {
+      const found = await this.#together(calls, packTexts(group.map((i) => own[i]!)));
+      for (const [at, i] of group.entries()) {
+        answers[i] = found;
+        places[i] = at;
       }
+    });
+    await Promise.all(asked);
+    return gatherAnswers(answers, places);
+  }
+
+  /** The answers that are known, that other threads wait for, and that the API process gives. */
+  async #together(kept: CallsOfForm, texts: PackedTexts): Promise<PackedAnswers> {
+    const codes = this.#codes(kept, texts);
+    const open: number[] = [];
+    for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
+    const own = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
+    for (let at = 0; at < open.length; at++) {
+      kept.sent[codes[open[at]!]!] = own!;
+      kept.places[codes[open[at]!]!] = at;
     }
-    const places: (AnswerPlace | null)[] = [];
-    for (const { at, asked: others, answers } of calls) {
-      const given = answers ?? (await others.catch(() => null));
-      places.push(given && { answers: given, at });
+    const sent = Array.from(codes, (code) => kept.sent[code]!);
+    const places = codes.map((code) => kept.places[code]!);
+    if (own !== null) {
+      const answers = await own.asked;
+      this.#keep(own, answers);
+      for (let at = 0; at < open.length; at++) {
+        const code = codes[open[at]!]!;
+        if (!hasAnswer(answers, at) && kept.sent[code] === own) kept.sent[code] = undefined;
+      }
+      if (open.length === codes.length) return answers;
     }
-    return gatherAnswers(places);
+    const answers: (PackedAnswers | null)[] = [];
+    for (const one of sent) answers.push(one.answers ?? (await one.asked.catch(() => null)));
+    return gatherAnswers(answers, places);
   }
 
   /** The answers of the API process to some calls. If it fails, they are made alone; they tell why. */
-  async #asked(texts: PackedTexts, some: readonly number[]): Promise<PackedAnswers> {
-    const batch = gatherTexts(some.map((at) => ({ texts, at })));
+  async #asked(
+    { form }: CallsOfForm,
+    texts: PackedTexts,
+    some: readonly number[],
+  ): Promise<PackedAnswers> {
+    const isAll = some.length === texts.offsets.length - 1;
+    const batch = isAll ? texts : gatherTexts(some.map(() => texts), some); // prettier-ignore
     try {
-      return (await this.#ask({ batch })) as PackedAnswers;
+      return (await this.#ask({ batch, ...(form && { form }) })) as PackedAnswers;
     } catch {
       return packAnswers(some.map(() => null));
     }
   }
 
-  #codes({ bytes, offsets }: PackedTexts): Int32Array {
+  /** The calls that are kept. They are forgotten when they take too much. */
+  #kept(): MadeCalls {
     if (this.#keptLength > maxKeptLength) {
-      this.#texts = new ValueTable();
-      this.#made = [];
+      this.#made = new MadeCalls();
       this.#keptLength = 0;
     }
+    return this.#made;
+  }
+
+  #codes({ texts }: CallsOfForm, { bytes, offsets }: PackedTexts): Int32Array {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const before = this.#texts.byteLength;
+    const before = texts.byteLength;
     const codes = new Int32Array(offsets.length - 1);
-    for (let i = 0; i < codes.length; i++) codes[i] = this.#texts.code(view, offsets, i, i + 1);
-    this.#count(this.#texts.byteLength - before);
+    for (let i = 0; i < codes.length; i++) codes[i] = texts.code(view, offsets, i, i + 1);
+    this.#count(texts.byteLength - before);
     return codes;
   }
 
@@ -153,9 +182,9 @@ export class JobCalls {
     return waiting.promise;
   }
 
-  #keep(made: SentCall, answers: PackedAnswers): void {
-    made.answers = answers;
-    this.#count(lengthAt(answers.texts, made.at));
+  #keep(sent: SentBatch, answers: PackedAnswers): void {
+    sent.answers = answers;
+    this.#count(answers.texts.bytes.length);
   }
 
   #count(length: number): void {

@@ -2,16 +2,10 @@ import {
   gatherTexts,
   lengthAt,
   packTexts,
+  textAt,
   unpackTexts,
-  type PackedTexts,
 } from '../../engine/core/packed-texts.js';
 import type { BatchAnswers, HostAnswer, PackedAnswers } from './protocol.js';
-
-/** An answer among those of a batch. */
-export interface AnswerPlace {
-  readonly answers: PackedAnswers;
-  readonly at: number;
-}
 
 /** Joins answers. */
 export function packAnswers(answers: BatchAnswers): PackedAnswers {
@@ -27,29 +21,39 @@ export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): Batch
   );
 }
 
-/** Some answers of batches, joined; null for answers that are missing. */
-export function gatherAnswers(places: readonly (AnswerPlace | null)[]): PackedAnswers {
-  const table = new FloatsTable(places.length);
-  const parts = places.map((place, i) => {
-    if (place === null || !hasAnswer(place)) return { texts: noText, at: 0 };
-    const { answers, at } = place;
-    table.set(i, answers.floats[answers.floatsOf[at]!]);
-    return { texts: answers.texts, at };
-  });
-  return { texts: gatherTexts(parts), ...table.packed() };
+/** One of the answers that were joined; null if it is missing. */
+export function answerAt(answers: PackedAnswers, at: number): HostAnswer | null {
+  if (!hasAnswer(answers, at)) return null;
+  return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
+}
+
+/** Answers of some batches, joined: of each batch, or null for a missing answer, the one at a place. */
+export function gatherAnswers(
+  batches: readonly (PackedAnswers | null)[],
+  places: ArrayLike<number>,
+): PackedAnswers {
+  const table = new FloatsTable(batches.length);
+  for (let i = 0; i < batches.length; i++) {
+    const batch = batches[i]!;
+    if (batch !== null && hasAnswer(batch, places[i]!))
+      table.set(i, batch.floats[batch.floatsOf[places[i]!]!]);
+  }
+  const texts = batches.map((batch) => batch?.texts ?? null);
+  return { texts: gatherTexts(texts, places), ...table.packed() };
 }
 
 /** Whether a call of a batch was answered. */
-export function hasAnswer({ answers: { texts }, at }: AnswerPlace): boolean {
+export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
   return lengthAt(texts, at) > 0;
 }
-
-const noText: PackedTexts = { bytes: new Uint8Array(0), offsets: new Int32Array(2) };
 
 /** The different `floats` of answers, which most of them share. */
 class FloatsTable {
   readonly #numbers = new Map<HostAnswer['floats'], number>();
   readonly #floatsOf: Uint32Array;
+  /** The one that was set last, and its number. */
+  #last: HostAnswer['floats'] | undefined;
+  #lastNumber = 0;
 
   constructor(answers: number) {
     this.#floatsOf = new Uint32Array(answers);
@@ -57,9 +61,13 @@ class FloatsTable {
 
   set(i: number, floats: HostAnswer['floats'] | undefined): void {
     if (floats === undefined) return;
-    const number = this.#numbers.get(floats) ?? this.#numbers.size;
-    if (number === this.#numbers.size) this.#numbers.set(floats, number);
-    this.#floatsOf[i] = number;
+    if (floats !== this.#last) {
+      const number = this.#numbers.get(floats) ?? this.#numbers.size;
+      this.#numbers.set(floats, number);
+      this.#last = floats;
+      this.#lastNumber = number;
+    }
+    this.#floatsOf[i] = this.#lastNumber;
   }
 
   packed(): Pick<PackedAnswers, 'floats' | 'floatsOf'> {

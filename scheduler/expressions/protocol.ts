@@ -30,6 +30,19 @@ export type BatchFunction = (typeof batchFunctions)[number];
 /** Calls that expressions are about to make, which few queries may answer together, each as `callText` writes it. */
 export interface HostBatch {
   readonly batch: PackedTexts;
+  /** What all calls have in common, if the texts are those of one argument alone. */
+  readonly form?: CallForm;
+}
+
+/** The text of similar calls before and behind an argument, or a part of one, that is a text: `callText` with its JSON text in between. */
+export interface CallForm {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The texts of similar calls, from the JSON texts of what they differ in. */
+export function textsOfForm({ before, after }: CallForm, texts: readonly string[]): string[] {
+  return texts.map((text) => before + text + after);
 }
 
 /** A call as one text, equal for calls of the same function with the same arguments. */

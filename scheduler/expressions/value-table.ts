@@ -9,11 +9,18 @@ export class ValueTable {
   #ends = new Int32Array(1 << 10);
   /** The number of texts before those of each value, and after the last one. */
   #texts = new Int32Array(1 << 10);
-  #hashes = new Int32Array(1 << 10);
-  #slots = new Int32Array(1 << 11);
+  /**
+   * Four numbers for each value: its code, which is 0 in free slots; the length of a short text, or the hash of another value, which is
+   * negative; and the bytes of a short text, so that it is found without a look at its copy.
+   */
+  #slots = new Int32Array(4 << 10);
+  #mask = (1 << 10) - 1;
   #size = 0;
-  /** The code of the last value: neighbouring records often have the same one. */
+  /** The code of the last value, and what its slot has: neighbouring records often have the same one. */
   #last = 0;
+  #lastTag = 0;
+  #lastLow = 0;
+  #lastHigh = 0;
   /** The codes of texts of one byte, such as most alleles. */
   readonly #single = new Int32Array(256);
 
@@ -30,29 +37,58 @@ export class ValueTable {
   /** The code of the texts of a column from one row to another, of which each begins in `bytes` at its offset. */
   code(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     const start = offsets[from]!;
-    if (to - from !== 1 || offsets[to]! - start !== 1) return this.#find(bytes, offsets, from, to);
+    if (to - from !== 1 || offsets[to]! - start !== 1)
+      return this.#find(bytes, offsets, from, to, true);
     const byte = bytes.getUint8(start);
-    return (this.#single[byte] ||= this.#find(bytes, offsets, from, to));
+    return (this.#single[byte] ||= this.#find(bytes, offsets, from, to, true));
   }
 
-  #find(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
-    if (this.#last > 0 && this.#isEqual(this.#last - 1, bytes, offsets, from, to))
-      return this.#last;
-    const hash = hashOf(bytes, offsets, from, to);
-    const mask = this.#slots.length - 1;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const code = this.#slots[slot]!;
-      if (code === 0) {
-        this.#slots[slot] = this.#last = this.#add(hash, bytes, offsets, from, to);
-        if (2 * this.#size > mask) this.#grow();
-        return this.#last;
+  /** The same for a value that may not be here; then the code is 0. */
+  find(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+    return this.#find(bytes, offsets, from, to, false);
+  }
+
+  #find(bytes: DataView, offsets: Int32Array, from: number, to: number, isNew: boolean): number {
+    const start = offsets[from]!;
+    const length = offsets[to]! - start;
+    const isShort = to - from === 1 && length <= shortLength;
+    let [low, high] = [0, 0];
+    if (isShort && start + shortLength <= bytes.byteLength) {
+      low = bytes.getInt32(start, true);
+      if (length < 4) low &= (1 << (8 * length)) - 1;
+      else {
+        high = bytes.getInt32(start + 4, true);
+        if (length < 8) high &= (1 << (8 * length)) - 1;
       }
-      if (this.#hashes[code - 1] === hash && this.#isEqual(code - 1, bytes, offsets, from, to))
-        return (this.#last = code);
+    } else if (isShort)
+      for (let i = 0; i < length; i++)
+        if (i < 4) low |= bytes.getUint8(start + i) << (8 * i);
+        else high |= bytes.getUint8(start + i) << (8 * i);
+    const tag = isShort ? length : hashOf(bytes, offsets, from, to) | firstBit;
+    const isLast = tag === this.#lastTag && low === this.#lastLow && high === this.#lastHigh;
+    if (isLast && this.#last > 0 && (isShort || this.#isEqual(this.#last - 1, bytes, offsets, from, to))) return this.#last; // prettier-ignore
+    const slots = this.#slots;
+    for (let slot = slotHash(tag, low, high) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const at = 4 * slot;
+      let code = slots[at]!;
+      if (code === 0) {
+        if (!isNew) return 0;
+        code = this.#add(bytes, offsets, from, to);
+        slots[at] = code;
+        slots[at + 1] = tag;
+        slots[at + 2] = low;
+        slots[at + 3] = high;
+        if (2 * code > this.#mask) this.#grow();
+      } else if (slots[at + 1] !== tag || slots[at + 2] !== low || slots[at + 3] !== high) continue;
+      else if (!isShort && !this.#isEqual(code - 1, bytes, offsets, from, to)) continue;
+      this.#lastTag = tag;
+      this.#lastLow = low;
+      this.#lastHigh = high;
+      return (this.#last = code);
     }
   }
 
-  #add(hash: number, bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+  #add(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     const value = this.#size++;
     let text = this.#texts[value]!;
     let end = this.#end(text);
@@ -64,19 +100,21 @@ export class ValueTable {
     for (let k = from + 1; k <= to; k++) this.#ends[++text] = end - stop + offsets[k]!;
     this.#texts = longer(this.#texts, value + 2);
     this.#texts[value + 1] = text;
-    this.#hashes = longer(this.#hashes, value + 1);
-    this.#hashes[value] = hash;
     return value + 1;
   }
 
   #grow(): void {
-    const mask = 4 * this.#slots.length - 1;
-    this.#slots = new Int32Array(mask + 1);
-    for (let value = 0; value < this.#size; value++) {
-      let slot = this.#hashes[value]! & mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.#slots[slot] = value + 1;
+    const before = this.#slots;
+    const mask = 2 * this.#mask + 1;
+    const slots = new Int32Array(4 * (mask + 1));
+    for (let from = 0; from < before.length; from += 4) {
+      if (before[from] === 0) continue;
+      let slot = slotHash(before[from + 1]!, before[from + 2]!, before[from + 3]!) & mask;
+      while (slots[4 * slot] !== 0) slot = (slot + 1) & mask;
+      for (let i = 0; i < 4; i++) slots[4 * slot + i] = before[from + i]!;
     }
+    this.#slots = slots;
+    this.#mask = mask;
   }
 
   #end(text: number): number {
@@ -98,6 +136,15 @@ export class ValueTable {
     for (; b < end; a++, b++) if (own.getUint8(a) !== bytes.getUint8(b)) return false;
     return true;
   }
+}
+
+/** Texts of so many bytes are short. */
+const shortLength = 8;
+const firstBit = 1 << 31;
+
+function slotHash(tag: number, low: number, high: number): number {
+  const hash = Math.imul(Math.imul(tag ^ low, 0x9e3779b1) ^ high, 0x85ebca6b);
+  return hash ^ (hash >>> 15);
 }
 
 function hashOf(bytes: DataView, offsets: Int32Array, from: number, to: number): number {

@@ -155,7 +155,7 @@ async function answerGroup(
 }
 
 /** The result of work, or null where it is refused: the call alone tells why. */
-async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
+export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {

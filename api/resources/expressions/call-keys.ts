@@ -144,7 +144,7 @@ function formOf({ field, ignoreCase }: KeyEquality, alternative: number, value: 
 }
 
 /** The values of a record at a path, those of lists one by one. */
-function storedAt(value: unknown, path: readonly string[], from = 0): readonly unknown[] {
+export function storedAt(value: unknown, path: readonly string[], from = 0): readonly unknown[] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((item) => storedAt(item, path, from));
   if (from === path.length) return [value];

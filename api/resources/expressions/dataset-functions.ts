@@ -13,6 +13,7 @@ import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
 import { beacon } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
+import { answerFormBatch } from './form-batches.js';
 import type { FunctionScope } from './function-scope.js';
 import { floatPaths, isFloat, numberOf, valuesAt } from './function-values.js';
 import { openDataset, refuseLarge, shown, type QueryKeys } from './opened-dataset.js';
@@ -44,8 +45,11 @@ async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<Hos
 /** Answers what a thread asks: a call, or the calls of a batch as far as few queries answer them. */
 export function answerHostRequest(scope: FunctionScope, request: HostRequest): Promise<HostReply> {
   if (!('batch' in request)) return answerHostCall(scope, request);
+  const { batch, form } = request;
   return forUsers(scope, 'a batch of calls', async () =>
-    packAnswers(await answerHostBatch(scope, unpackTexts(request.batch))),
+    form === undefined
+      ? packAnswers(await answerHostBatch(scope, unpackTexts(batch)))
+      : answerFormBatch(scope, form, batch),
   );
 }
 

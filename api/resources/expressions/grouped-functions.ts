@@ -29,10 +29,10 @@ type GroupAnswers = GroupFindings<HostAnswer | null>;
 type GroupFindings<T> = T[] | 'tooLarge' | null;
 
 /** The most records that are read for a group, and for each of its calls on average: more are read faster by calls that stop at their limit. */
-const mostRows = 200_000;
+export const mostRows = 200_000;
 const rowsPerCall = 200;
 /** The most characters of JSON that are read for a group. */
-const mostLength = 32_000_000;
+export const mostLength = 32_000_000;
 
 /** The functions whose calls are grouped; the others are answered one by one. */
 export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> = {
@@ -137,8 +137,12 @@ async function keyedRecords(
 }
 
 function joinedRequest(request: QueryRequest, selections: readonly CallSelection[]): QueryRequest {
-  const limit = Math.min(mostRows, rowsPerCall * selections.length);
-  return { ...request, predicate: joinedPredicate(selections), limit };
+  return { ...request, predicate: joinedPredicate(selections), limit: rowsFor(selections.length) };
+}
+
+/** The most records that are read for a group of so many calls. */
+export function rowsFor(calls: number): number {
+  return Math.min(mostRows, rowsPerCall * calls);
 }
 
 /** Fewer calls find fewer records, unless each of them finds too many. */

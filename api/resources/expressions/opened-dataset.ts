@@ -4,6 +4,7 @@ import { AppError, invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { runQuery, streamQuery, streamTexts } from '../../../engine/query/plan/query.js';
 import type { QueryAnswer } from '../../../engine/query/results/answer.js';
 import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
@@ -62,6 +63,16 @@ export class OpenedDataset {
   /** The columns that the version stores. */
   get columns(): Columns {
     return this.#data.snapshot.columns;
+  }
+
+  /** The version, and the dataset that it is of. */
+  get version(): readonly [datasetId: number, version: number] {
+    return [this.#dataset.id, this.#data.snapshot.version];
+  }
+
+  /** The number of its records. */
+  get rows(): number {
+    return this.#data.snapshot.rows;
   }
 
   /** Runs a query; `more` replaces parts of it after it is parsed. */
@@ -132,6 +143,31 @@ export class OpenedDataset {
       const isKeyed = request.fields?.length === 0;
       const texts = keyTexts && (isKeyed ? [] : await collected(found.texts()));
       return texts === null ? 'tooLarge' : { texts, keys: keyTexts! };
+    });
+  }
+
+  /**
+   * The records that a query finds, with some fields, as lines of JSON. Null if it finds more than its limit, or the lines have more bytes than
+   * `maxBytes`.
+   */
+  async lines(
+    request: QueryRequest,
+    fields: readonly (readonly string[])[],
+    maxBytes: number,
+  ): Promise<readonly RecordBytes[] | null> {
+    const { context, signal } = this.#scope;
+    const { snapshot, fields: known } = this.#data;
+    return unlessDeleted(context, this.#dataset, async () => {
+      const found = await streamTexts(context.queryEngine, snapshot, known, request, { signal });
+      if (found.total > request.limit) return null;
+      const pieces: RecordBytes[] = [];
+      let left = maxBytes;
+      for await (const piece of found.lines({ fields, excludeFields: [] })) {
+        left -= piece.bytes.length;
+        if (left < 0) return null;
+        pieces.push(piece);
+      }
+      return pieces;
     });
   }
 

@@ -2,6 +2,7 @@ import { declarations } from '../library/declarations.js';
 import { libraryFunctions } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
+import { memberPathOf, type MemberPath } from './record-fields.js';
 
 /** Methods that change a list, a set or an object. */
 const changingMethods: ReadonlySet<string> = new Set(
@@ -47,6 +48,69 @@ export function isDatasetCall(root: SyntaxNode): boolean {
   if (root.kind !== 'call') return false;
   const { callee } = root;
   return callee.kind === 'name' && datasetFunctions.has(callee.name);
+}
+
+/**
+ * The path of the only value of the record in the arguments of the only call of a function of datasets, if every evaluation makes this call,
+ * the value stands there as it is, alone or in lists, and the other arguments are constants or variables. Undefined for other expressions.
+ */
+export function calledPath(root: SyntaxNode): MemberPath | undefined {
+  const call = datasetCalls(root) === 1 ? certainCall(root) : undefined;
+  if (call?.kind !== 'call') return undefined;
+  const paths: MemberPath[] = [];
+  const open: SyntaxNode[] = [];
+  for (const { kind, value } of call.args) {
+    if (kind !== 'positional' && kind !== 'keyword') return undefined;
+    open.push(value);
+  }
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const path = memberPathOf(node);
+    if (path !== undefined) paths.push(path);
+    else if (node.kind === 'list' || node.kind === 'tuple') {
+      if (node.items.some(({ isUnpacked }) => isUnpacked)) return undefined;
+      open.push(...node.items.map(({ value }) => value));
+    } else if (node.kind !== 'constant' && (node.kind !== 'name' || node.name === 'record'))
+      return undefined;
+  }
+  return paths.length === 1 ? paths[0] : undefined;
+}
+
+/** A call of a function of datasets that every evaluation makes, unless it fails before. */
+function certainCall(node: SyntaxNode): SyntaxNode | undefined {
+  if (isDatasetCall(node)) return node;
+  for (const child of certainChildren(node)) {
+    const call = certainCall(child);
+    if (call !== undefined) return call;
+  }
+  return undefined;
+}
+
+/** Nodes that are evaluated whenever a node is; not all of them. */
+function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
+  switch (node.kind) {
+    case 'list':
+    case 'tuple':
+      return node.items.map(({ value }) => value);
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'and':
+    case 'or':
+      return node.operands.slice(0, 1);
+    case 'comparison':
+      return [node.first, ...node.rest.slice(0, 1).map(({ operand }) => operand)];
+    case 'conditional':
+      return [node.test];
+    case 'call':
+      return [node.callee, ...node.args.map(({ value }) => value)];
+    case 'subscript':
+      return [node.object, node.index];
+    case 'attribute':
+      return [node.object];
+    default:
+      return [];
+  }
 }
 
 /** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */

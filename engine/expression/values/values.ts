@@ -1,3 +1,4 @@
+import type { PackedTexts } from '../../core/packed-texts.js';
 import type { Budget } from './limits.js';
 
 /**
@@ -271,6 +272,27 @@ export interface CallsAhead {
   missedCall(value: PyValue): MissedCall | undefined;
   /** Has the noted calls answered, as far as they can be together; false if there were none. */
   answer(): boolean;
+  /**
+   * The calls that have other texts in the place of one, which stands in the only call that was noted, and which is forgotten. Undefined if
+   * none was, or more than one, or if the text does not stand there once.
+   */
+  uniformCalls(placeholder: string): UniformCalls | undefined;
+}
+
+/** The calls of a function whose arguments differ in one text alone. */
+export interface UniformCalls {
+  /** Equal for the same calls. */
+  readonly key: string;
+  /** Has the calls answered together whose texts some texts of a column are, by their numbers there. */
+  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers;
+}
+
+/** The answers to `UniformCalls`. */
+export interface UniformAnswers {
+  /** The JSON text of each answer; an empty one for a call that has to be made alone. */
+  readonly texts: PackedTexts;
+  /** The value of an answer, and what keeps the answer, as for a `MissedCall`. */
+  call(at: number): MissedCall;
 }
 
 /** A call that is not answered yet. */

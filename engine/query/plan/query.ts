@@ -15,7 +15,7 @@ import {
   type TextPage,
 } from '../results/answer.js';
 import { enclosed, jsonArray, lineFormat, linesOf, pageFormats } from '../results/encoded-page.js';
-import type { PageFormat, PageRecords } from '../results/page-format.js';
+import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
 import { execute, type Executed } from './execute.js';
@@ -28,12 +28,15 @@ import { Steps } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
+/** The fields of records. */
+type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
+
 /** The records that a query has found. */
 export interface FoundRecords {
   readonly total: number;
-  texts(
-    some?: Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>,
-  ): AsyncIterable<readonly string[]>;
+  texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
+  /** The same as lines of JSON. */
+  lines(some?: RecordSelection): AsyncIterable<RecordBytes>;
 }
 
 /** The arguments of a query. */
@@ -83,7 +86,7 @@ export async function streamQuery(
 
 /**
  * Runs a query; gives the number of records that it finds, and a function that makes the JSON texts of the records of the page with some of
- * their fields, by default those of the request. They come in pieces that are made as they are taken.
+ * their fields, by default those of the request, as strings or as bytes. They come in pieces that are made as they are taken.
  */
 export async function streamTexts(
   engine: QueryEngine,
@@ -94,9 +97,11 @@ export async function streamTexts(
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
   const { records: _, ...found } = await executed(query, new Steps());
+  const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: found.total,
-    texts: (some = {}) => piecesOf({ ...query, request: { ...request, ...some } }, found, texts),
+    texts: (some = {}) => piecesOf(selecting(some), found, texts),
+    lines: (some = {}) => piecesOf(selecting(some), found, pageFormats.json.format),
   };
 }
 

@@ -55,12 +55,16 @@ const targetFields = [
   { name: 'prose', data_type: 'text' },
 ];
 
-async function newDataset(client: Client, vault: number, name: string, rows: number) {
+async function newDataset(client: Client, vault: number, name: string, records: readonly object[]) {
   const datasetId = idOf(await client.post('/v2/datasets', { vault_id: vault, name }));
-  const body = { dataset_id: datasetId, data_records: madeRecords(rows), target_fields: targetFields };
+  await addRecords(client, datasetId, records);
+  return datasetId;
+} // prettier-ignore
+
+async function addRecords(client: Client, datasetId: number, records: readonly object[]) {
+  const body = { dataset_id: datasetId, data_records: records, target_fields: targetFields };
   const { json } = await waitFor(client, `/v2/dataset_imports/${idOf(await client.post('/v2/dataset_imports', body))}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return datasetId;
 } // prettier-ignore
 
 let datasetId: number;
@@ -68,7 +72,7 @@ let scope: FunctionScope;
 let queries = 0;
 
 beforeAll(async () => {
-  datasetId = await newDataset(ann, vaultId, 'known', 400);
+  datasetId = await newDataset(ann, vaultId, 'known', madeRecords(400));
   const context = server.app.nest.get(AppContext);
   const queryEngine = { ...context.queryEngine, trace: () => void queries++ };
   scope = {
@@ -162,6 +166,64 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
   });
 });
 
+/** Selections with a text, in whatever place it stands. */
+const textForms: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
+  (text) => ({ filters: [['word__exact', text]] }),
+  (text) => ({ filters: [['word__exact', [text]]] }),
+  (text) => ({ filters: [['word', text]] }),
+  (text) => ({ filters: [['word__iexact', text]] }),
+  (text) => ({ filters: ['word__exact', text] }),
+  (text) => ({ filters: [['tags__exact', text], ['number__gte', 0]] }),
+  (text) => ({ filters: [['gene', 'BRCA1'], ['word__exact', text]] }),
+  (text) => ({ filters: [['inner.word__exact', text]] }),
+  (text) => ({ filters: [['parts.name__exact', text]] }),
+  (text) => ({ filters: [{ or: [['word__exact', text], ['tags', 'a']] }] }),
+  (text) => ({ filters: [{ not: ['word__exact', text] }] }),
+  (text) => ({ filters: [['number', text]] }),
+  (text) => ({ filters: [[text, 'a']] }),
+  (text) => ({ entities: [['gene', text]] }),
+]; // prettier-ignore
+
+describe(`answers to calls of a form are those to the calls alone (seed ${seed})`, () => {
+  test.each(Array.from({ length: textForms.length }, (_, i) => i))('form %i', async (i) => {
+    for (const make of functions) {
+      const hole = 'a text that no value is';
+      const form = textForms[i]!;
+      const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
+      const some = [...words, ...genes].filter(() => next() < (make === functions[0] ? 1 : 0.5));
+      const literals = some.map((text) => JSON.stringify(text));
+      const request = { batch: packTexts(literals), form: { before, after } };
+      const answers = unpackAnswers((await answerHostRequest(scope, request)) as PackedAnswers);
+      expect(answers).toHaveLength(some.length);
+      for (const [k, text] of some.entries())
+        if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await alone(make(form(text))) }); // prettier-ignore
+    }
+  });
+});
+
+test('records that calls of a form look up are read once, as they are in each version', async () => {
+  const target = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
+  const form = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
+  const own = { ...scope, signal: new AbortController().signal };
+  const asked = async (...texts: readonly string[]) => {
+    const batch = packTexts(texts.map((text) => JSON.stringify(text)));
+    const reply = (await answerHostRequest(own, { batch, form })) as PackedAnswers;
+    return unpackAnswers(reply).map((answer) => answer!.json);
+  };
+  queries = 0;
+  expect(await asked('A', 'b', 'c')).toEqual(['["x"]', '[]', '[]']);
+  expect(await asked('b', 'a')).toEqual(['[]', '["x"]']);
+  expect(queries).toBe(1);
+  await addRecords(ann, target, [
+    { word: 'B', tags: ['y', 'z'] },
+    { word: 'a', tags: ['w'] },
+  ]);
+  expect(await asked('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
+  expect(queries).toBe(2);
+  await ann.delete(`/v2/datasets/${target}`);
+  expect(unpackAnswers((await answerHostRequest(own, { batch: packTexts(['"a"', '"b"']), form })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
+});
+
 test('calls that differ in one value become one query', async () => {
   const call = (id: number): HostCall => ({
     name: 'dataset_query',
@@ -202,7 +264,7 @@ test('calls that fail, that nothing is like, and of other functions are left to 
 test('a batch has the rights of its caller', async () => {
   const bob = await server.user('bob');
   const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
-  const secret = await newDataset(bob, vault, 'secret', 20);
+  const secret = await newDataset(bob, vault, 'secret', madeRecords(20));
   const calls = [0, 1, 2].map((id) => ({
     name: 'dataset_count',
     args: JSON.stringify([secret, null, [['id', id]], null]),

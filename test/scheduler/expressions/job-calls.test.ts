@@ -67,6 +67,33 @@ test.each(['fails', 'leaves calls alone'])(
   },
 );
 
+test('a call is kept once, whether it comes with a form or as a text', async () => {
+  const { sent, calls, askBatch, reply } = jobCalls();
+  const quoted = { before: 'dataset_count[5,', after: ',null]' };
+  const ofForm = (...texts: readonly string[]) => ({ batch: packTexts(texts), form: quoted });
+  const first = calls.ask(ofForm('"a"', '"b"'));
+  await Promise.resolve();
+  expect(sent.map(({ request }) => request)).toEqual([ofForm('"a"', '"b"')]);
+  reply(0, packAnswers([answer('1'), answer('2')]));
+  expect(unpackAnswers((await first) as PackedAnswers)).toEqual([answer('1'), answer('2')]);
+  expect(await calls.ask(call('[5,"a",null]'))).toEqual(answer('1'));
+  const mixed = askBatch('[5,"c",null]', '[5,"b",null]', '[5,["b"],null]', '[5,"b","c",null]');
+  for (let i = 0; i < 20 && sent.length < 3; i++) await Promise.resolve();
+  expect(sent.slice(1).map(({ request }) => request)).toEqual([
+    ofForm('"c"'),
+    batch('[5,["b"],null]', '[5,"b","c",null]'),
+  ]);
+  reply(1, packAnswers([answer('3')]));
+  reply(2, packAnswers([answer('4'), answer('5')]));
+  expect(await mixed).toEqual([answer('3'), answer('2'), answer('4'), answer('5')]);
+  // Calls of this form may have the other one, too.
+  const other = { before: 'dataset_count[5,"b",', after: ']' };
+  const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: other });
+  for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();
+  expect(sent.slice(3)).toEqual([]);
+  expect(unpackAnswers((await second) as PackedAnswers)).toEqual([answer('2'), answer('5')]);
+});
+
 test('the error of a call is that of the same call later, and no answer of a batch', async () => {
   const { sent, calls, askBatch, fail } = jobCalls();
   const single = calls.ask(call('a'));

@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { gatherTexts, packTexts, unpackTexts } from '../../../engine/core/packed-texts.js';
+import {
+  gatherTexts,
+  packLiterals,
+  packTexts,
+  unpackTexts,
+} from '../../../engine/core/packed-texts.js';
 import {
   gatherAnswers,
   packAnswers,
@@ -21,8 +26,10 @@ test(`texts come out as they went in, all and some (seed ${seed})`, () => {
     const packed = structuredClone(packTexts(texts));
     expect(unpackTexts(packed)).toEqual(texts);
     const some = texts.flatMap((_, at) => (next() < 0.5 ? [at] : []));
-    const gathered = gatherTexts(some.map((at) => ({ texts: packed, at })));
-    expect(unpackTexts(gathered)).toEqual(some.map((at) => texts[at]));
+    const gathered = gatherTexts([null, ...some.map(() => packed)], [0, ...some]);
+    expect(unpackTexts(gathered)).toEqual(['', ...some.map((at) => texts[at])]);
+    const literals = unpackTexts(packLiterals(packed, some));
+    expect(literals).toEqual(some.map((at) => JSON.stringify(texts[at])));
   }
 });
 
@@ -34,7 +41,7 @@ test('answers come out as they went in, and some of several batches', () => {
     const packed = batches.map((batch) => structuredClone(packAnswers(batch)));
     expect(packed.map(unpackAnswers)).toEqual(batches);
     const places = Array.from({ length: 8 }, () => [below(3), below(5)] as const);
-    const gathered = gatherAnswers([null, ...places.map(([b, at]) => ({ answers: packed[b]!, at }))]); // prettier-ignore
+    const gathered = gatherAnswers([null, ...places.map(([b]) => packed[b]!)], [0, ...places.map(([, at]) => at)]); // prettier-ignore
     expect(unpackAnswers(gathered)).toEqual([null, ...places.map(([b, at]) => batches[b]![at])]);
   }
 });
@@ -54,5 +61,9 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
       expect([key, code]).toEqual([key, known.get(key)]);
     }
   }
+  expect(table.size).toBe(known.size);
+  const { bytes, offsets } = packTexts(['a text that is not there', '\u0000', 'abcdefgh']);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  expect([0, 1, 2].map((at) => table.find(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
   expect(table.size).toBe(known.size);
 });

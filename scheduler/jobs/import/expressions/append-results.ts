@@ -61,6 +61,17 @@ export function appendColumn(column: ValueColumn, texts: TextColumn, rows: numbe
   );
 }
 
+/** Appends the texts with these numbers, of which `used` has the different ones. None is longer than a string may be. */
+export function appendEntries(
+  column: ValueColumn,
+  dictionary: TextDictionary,
+  codes: Int32Array,
+  used: readonly number[],
+): boolean {
+  const builder = hasPlainText(dictionary, used) ? column.startTexts() : null;
+  return appendTo(column, builder, (texts) => texts.appendDictionary(dictionary, codes));
+}
+
 function appendTexts(
   column: ValueColumn,
   texts: readonly (string | null | undefined)[],

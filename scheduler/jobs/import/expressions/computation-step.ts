@@ -18,6 +18,8 @@ export interface ComputationStep {
   readonly memo: () => ResultMemo | null;
   /** The results for all records can be computed before those of other steps: none of these reads them or changes what it reads. */
   readonly isIndependent: boolean;
+  /** It may be evaluated as a join: it calls a function of datasets once, with a value that it reads alone, and nobody reads its results. */
+  readonly isJoined: boolean;
   /** Its results are kept for the job, under this name: it calls functions of datasets. Null for other expressions. */
   readonly memoName: string | null;
   /** Another expression may read the result and change it, if it is a list or an object. */
@@ -69,6 +71,9 @@ export function computationSteps(
           other.some((path) => path[0] === name) ||
           compiled[k]!.field.name === name),
     );
+    const isUnread = !readsAll && !isShared && !isTransient;
+    const results =
+      memoName === null || mayChange ? null : rowResults(memoName, slots, members!, computed, kept);
     let memo: ResultMemo | null | undefined;
     return {
       compiled: one,
@@ -76,14 +81,16 @@ export function computationSteps(
       slot: slots.field(name),
       reads: members,
       memo: () => (memo === undefined ? (memo = inputs && resultMemo(slots, inputs, rows)) : memo),
-      isIndependent: inputs !== null && !readsAll && !isShared && !isTransient,
+      isIndependent: inputs !== null && isUnread,
+      isJoined:
+        isUnread &&
+        results !== null &&
+        members!.length === 1 &&
+        one.expression!.calledPath !== undefined,
       memoName,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],
-      results:
-        memoName === null || mayChange
-          ? null
-          : rowResults(memoName, slots, members!, computed, kept),
+      results,
       column: isTransient ? null : columnOf(name),
     };
   });

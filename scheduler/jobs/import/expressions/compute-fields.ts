@@ -14,6 +14,7 @@ import { computeColumn } from './column-results.js';
 import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
+import { computeJoined, joinedSteps, type JoinedStep } from './joined-column.js';
 import { errorsField, ExpressionErrors } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
@@ -120,24 +121,32 @@ class Computation {
     const { rows } = batch;
     const end = performance.now() + timeoutMs;
     const given = { rows, slots: this.#slots, variables, host, kept, end };
+    const evaluationOf = (step: ComputationStep) => new StepEvaluation({ ...given, steps: [step] });
+    const joined = joinedSteps(steps, evaluationOf);
+    const others: ComputationStep[] = [];
     for (const step of steps) {
-      if (!step.isIndependent) continue;
-      const evaluation = new StepEvaluation({ ...given, steps: [step] });
-      if (!this.#computeColumn(evaluation, step)) this.#evaluateRecords(evaluation);
+      if (!step.isIndependent && !joined.has(step)) {
+        others.push(step);
+        continue;
+      }
+      const evaluation = evaluationOf(step);
+      if (!this.#computeColumn(evaluation, step, joined.get(step)))
+        this.#evaluateRecords(evaluation);
     }
-    const others = steps.filter(({ isIndependent }) => !isIndependent);
     if (others.length > 0) this.#evaluateRecords(new StepEvaluation({ ...given, steps: others }));
   }
 
   /** Computes the results of a step for all records at once, if that is possible. */
-  #computeColumn(evaluation: StepEvaluation, step: ComputationStep): boolean {
+  #computeColumn(evaluation: StepEvaluation, step: ComputationStep, joined?: JoinedStep): boolean {
     if (step.name === errorsField || evaluation.isLate()) return false;
     const resultAt = (row: number): PyValue | ExpressionError => {
       evaluation.go(row);
       return evaluation.compute(step, row);
     };
     const { rows } = this.#input.batch;
-    const errors = computeColumn(step, { slots: this.#slots, rows, resultAt });
+    const errors = joined
+      ? computeJoined(joined, evaluation)
+      : computeColumn(step, { slots: this.#slots, rows, resultAt });
     for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.message);
     return errors !== null;
   }

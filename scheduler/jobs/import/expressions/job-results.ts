@@ -1,6 +1,7 @@
 import { ValueTable } from '../../../expressions/value-table.js';
 import { PairTable } from './column-codes.js';
-import { ValueMemo, type KnownResult } from './value-memo.js';
+import { TextResults } from './text-results.js';
+import { knownResult, ValueMemo, type KnownResult } from './value-memo.js';
 
 /**
  * What the results of an expression may take that a thread keeps, estimated in bytes: half of it each, the latest and those before. A chunk
@@ -9,7 +10,7 @@ import { ValueMemo, type KnownResult } from './value-memo.js';
 const maxBytes = 48_000_000;
 const maxJobBytes = 64_000_000;
 /** What a different value takes besides its bytes. */
-const bytesPerValue = 40;
+const bytesPerValue = 60;
 
 /** The results of the expressions of a job that call functions of datasets, as far as a thread keeps them. */
 export class JobResults {
@@ -22,7 +23,8 @@ export class JobResults {
     for (const one of this.#keyed.values()) bytes += one.bytes;
     if (bytes > maxJobBytes) this.#keyed.clear();
     let found = this.#keyed.get(name);
-    if (found === undefined) this.#keyed.set(name, (found = new KeyedResults(columns)));
+    if (found === undefined || !found.hasRoom)
+      this.#keyed.set(name, (found = new KeyedResults(columns)));
     return found;
   }
 }
@@ -31,6 +33,8 @@ export class JobResults {
 export class KeyedResults {
   /** The values of each column. */
   readonly tables: readonly ValueTable[];
+  /** The results that are texts or None and were made for a chunk at once. */
+  readonly texts = new TextResults();
   /** The codes of the values of a column together with those of the columns before. */
   readonly #pairs: readonly PairTable[];
   #latest: (KnownResult | undefined)[] = [];
@@ -47,7 +51,17 @@ export class KeyedResults {
   get bytes(): number {
     const values = this.tables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
     const pairs = this.#pairs.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
-    return this.#bytes + this.#earlierBytes + values + pairs;
+    return this.#bytes + this.#earlierBytes + this.texts.byteLength + values + pairs;
+  }
+
+  /** Whether `texts` takes no more than it may at the beginning of a chunk. During one, it may take twice as much. */
+  get hasRoom(): boolean {
+    return this.texts.byteLength <= maxBytes / 2;
+  }
+
+  /** Whether `texts` takes more than it ever may. */
+  get isFull(): boolean {
+    return this.texts.byteLength > maxBytes;
   }
 
   /** A code for the values of all columns in each record, by the codes of each column; -1 where one of these is. */
@@ -59,6 +73,8 @@ export class KeyedResults {
   }
 
   find(code: number): KnownResult | undefined {
+    const text = this.texts.find(code);
+    if (text !== undefined) return knownResult(text, 0);
     const latest = this.#latest[code];
     if (latest !== undefined) return latest;
     const earlier = this.#earlier[code];

@@ -10,6 +10,7 @@ import {
   type MissedCall,
   type PyDict,
   type PyValue,
+  type UniformCalls,
 } from '../../../../engine/expression/values/values.js';
 import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
 import { stepsAhead, type ComputationStep } from './computation-step.js';
@@ -37,7 +38,7 @@ const clockInterval = 64;
 export class StepEvaluation {
   /** The steps that are evaluated for each record, in their order. */
   readonly steps: readonly ComputationStep[];
-  readonly #slots: RecordSlots;
+  readonly slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
   readonly #kept: JobResults;
   readonly #rows: number;
@@ -55,7 +56,7 @@ export class StepEvaluation {
 
   constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
     this.steps = steps;
-    this.#slots = slots;
+    this.slots = slots;
     this.#variables = variables;
     this.#kept = kept;
     this.#rows = rows;
@@ -79,14 +80,14 @@ export class StepEvaluation {
 
   /** Goes to a record. */
   go(row: number): void {
-    this.#slots.go(row);
+    this.slots.go(row);
     if (this.#evaluations >= clockInterval) this.isLate();
-    this.#record = this.#readsAll ? this.#slots.record() : undefined;
+    this.#record = this.#readsAll ? this.slots.record() : undefined;
   }
 
   /** Sets the result of a step in the current record. */
   set({ slot, name }: ComputationStep, result: PyValue): void {
-    this.#slots.set(slot, result);
+    this.slots.set(slot, result);
     if (this.#record !== undefined) setItem(this.#record, name, result);
   }
 
@@ -124,8 +125,35 @@ export class StepEvaluation {
     });
     for (const step of steps) this.#startPass(step);
     this.#host = host;
-    this.#slots.leave();
+    this.slots.leave();
     return to;
+  }
+
+  /** The calls of a step with a `calledPath`, which differ in the text there alone; undefined if that cannot be told for all texts. */
+  uniformCalls({ compiled: { expression } }: ComputationStep): UniformCalls | undefined {
+    const { ahead } = this.#host;
+    if (ahead === undefined || expression?.calledPath === undefined) return undefined;
+    this.#variables[0] = null;
+    try {
+      expression.evaluatePaths([placeholder], this.slots.lookUp, this.#variables, ahead.host);
+    } catch (error) {
+      // What the call returned here may be of no use to the expression.
+      noResult(error);
+    }
+    const calls = ahead.uniformCalls(placeholder);
+    // The text of a call takes room, and so does the value of its answer.
+    const hasRoom = expression.runtime.budget.hasRoom(2 * roomOfValue[0], 2 * roomOfValue[1]);
+    return hasRoom ? calls : undefined;
+  }
+
+  /** Keeps the value of a call as the result of a step for a record, or else its answer, because the call will be made. */
+  takeCall(step: ComputationStep, call: MissedCall, row: number): void {
+    const { runtime } = step.compiled.expression!;
+    runtime.budget.start(0);
+    const value = call.value(runtime);
+    const result = value === undefined ? undefined : this.#castAhead(step, value);
+    if (result === undefined) call.keep();
+    else this.keep(step, result, row);
   }
 
   /** Evaluates steps for a record; false if all of their results were known, or those of other records with the same values. */
@@ -156,16 +184,9 @@ export class StepEvaluation {
 
   /** Begins an evaluation ahead. The results are kept that are the values of calls of the one before. */
   #startPass(step: ComputationStep): void {
-    const { results, compiled } = step;
+    const { results } = step;
     if (results === null) return;
-    const { runtime } = compiled.expression!;
-    results.takeCalls((call, row) => {
-      runtime.budget.start(0);
-      const value = call.value(runtime);
-      const result = value === undefined ? undefined : this.#castAhead(step, value);
-      if (result === undefined) call.keep();
-      else this.keep(step, result, row);
-    });
+    results.takeCalls((call, row) => this.takeCall(step, call, row));
     results.startPass();
   }
 
@@ -228,7 +249,7 @@ export class StepEvaluation {
   /** The values that a step reads. */
   #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
     const given = step.arguments;
-    for (let i = 0; i < reads.length; i++) given[i] = this.#slots.memberValue(reads[i]!);
+    for (let i = 0; i < reads.length; i++) given[i] = this.slots.memberValue(reads[i]!);
     return given;
   }
 
@@ -247,7 +268,7 @@ export class StepEvaluation {
       castRuntime.budget.start(0);
       return constant ?? null;
     }
-    const slots = this.#slots;
+    const slots = this.slots;
     this.#variables[0] = slots.value(slot) ?? null;
     if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
     return expression.evaluatePaths(
@@ -258,6 +279,9 @@ export class StepEvaluation {
     );
   }
 }
+
+/** Stands for the texts of calls that differ in one alone. */
+const placeholder = '\u0001text\u0002';
 
 /** Memory and steps that an evaluation uses at most for the value of a `MissedCall` and its cast. */
 const roomOfValue = [100 * longestMissedValue, 4 * longestMissedValue] as const;

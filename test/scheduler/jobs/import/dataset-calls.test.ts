@@ -10,6 +10,7 @@ import { packAnswers } from '../../../../scheduler/expressions/packed.js';
 import {
   callOfText,
   callText,
+  textsOfForm,
   type HostAnswer,
   type HostCall,
 } from '../../../../scheduler/expressions/protocol.js';
@@ -48,7 +49,8 @@ function newJob() {
       asked.push(`alone ${callText(request)}`);
       return answerTo(request);
     }
-    const texts = unpackTexts(request.batch);
+    const { batch, form } = request;
+    const texts = form ? textsOfForm(form, unpackTexts(batch)) : unpackTexts(batch);
     asked.push(...texts);
     return packAnswers(
       texts.map((text) => (leftAlone.test(text) ? null : answerTo(callOfText(text)))),
@@ -90,14 +92,34 @@ const changingFields = [
   ...fields,
 ];
 
+/** Fields of which each makes one call, with a text of the record, and none the same one as another. */
+const joinedFields = [
+  { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
+  { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
+  { name: 'misfit', expression: call('record.key', 3), data_type: 'integer', is_list: false },
+  { name: 'given', expression: call('record.key', 4) },
+  { name: 'auto', expression: call('record.key', 5), is_list: false },
+  { name: 'none', expression: call('record.key', 0), data_type: 'string', is_list: false },
+  { name: 'size', expression: "dataset_count(values, filters=[('key', record.key)])" },
+  { name: 'first', expression: `${call('record.key', 6)}[0]`, data_type: 'string', is_list: false },
+  { name: 'either', expression: `(${call('record.key', 7)} or ['none'])[0]` },
+  { name: 'length', expression: `len(${call('record.key', 8)}) + 1`, data_type: 'long' },
+  { name: 'same', expression: `${call('record.key', 9)}[0] == 'n' + record.key` },
+  { name: 'some', expression: `record.key if ${call('record.key', 10)} else 'none'` },
+  { name: 'listed', expression: `[record.key] if ${call('record.key', 11)} else ['none', None]` },
+  { name: 'doubled', expression: 'record.number * 2' },
+];
+
 describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
   const next = random(seed);
   const below = (limit: number): number => Math.floor(next() * limit);
   const { runtime } = compileExpression('1');
+  const starts = ['k', 'k', 'k', 'kü"', 'k😀\\\n'];
 
   test.each([
     ['whatever the order of the keys', fields],
     ['also where an expression changes a list', changingFields],
+    ['also where texts alone decide the calls', joinedFields],
   ])('in chunks that share a job, %s', (_, fields) => {
     const { asked, host, kept } = newJob();
     const declared = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
@@ -111,7 +133,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
     for (let chunk = 0; chunk < 4; chunk++) {
       const lines = Array.from({ length: 300 }, () =>
         JSON.stringify({
-          ...(next() < 0.9 && { key: next() < 0.05 ? null : `k${below(150)}` }),
+          ...(next() < 0.9 && { key: next() < 0.05 ? null : `${starts[below(starts.length)]!}${below(150)}` }), // prettier-ignore
           number: chunk === 3 ? `s${below(5)}` : next() < 0.1 ? null : below(5),
           list: [`k${below(20)}`],
         }),

@@ -1,0 +1,59 @@
+import { plainEnd } from '../../../engine/core/packed-texts.js';
+
+/** Reads the JSON text of objects with two members whose values are strings, none of which has an escape, or null. */
+export class StringPairs {
+  /** Where the two values are, with their quotes; both 0 for null. */
+  readonly begins = new Int32Array(2);
+  readonly ends = new Int32Array(2);
+  readonly #members: readonly MemberText[];
+  /** The number of the member that stands first, as it was last. */
+  #first = 0;
+
+  constructor(first: string, second: string) {
+    this.#members = [first, second].map((name) => ({
+      asFirst: Buffer.from(`{${JSON.stringify(name)}:`),
+      asSecond: Buffer.from(`,${JSON.stringify(name)}:`),
+    }));
+  }
+
+  /** Reads the object that begins at `from`; false if it is another one. */
+  read(bytes: Uint8Array, from: number): boolean {
+    return this.#read(bytes, from, this.#first) || this.#read(bytes, from, 1 - this.#first);
+  }
+
+  #read(bytes: Uint8Array, from: number, first: number): boolean {
+    const { asFirst } = this.#members[first]!;
+    const { asSecond } = this.#members[1 - first]!;
+    if (!startsWith(bytes, from, asFirst)) return false;
+    this.#first = first;
+    const end = this.#value(bytes, from + asFirst.length, first);
+    if (end < 0 || !startsWith(bytes, end, asSecond)) return false;
+    const last = this.#value(bytes, end + asSecond.length, 1 - first);
+    return last >= 0 && bytes[last] === closeBrace;
+  }
+
+  /** Notes the value of a member. Returns its end; -1 if it is no plain string. */
+  #value(bytes: Uint8Array, from: number, member: number): number {
+    const isNull = startsWith(bytes, from, none);
+    if (!isNull && bytes[from] !== quote) return -1;
+    const end = isNull ? from + none.length - 1 : plainEnd(bytes, from + 1);
+    if (!isNull && bytes[end] !== quote) return -1;
+    this.begins[member] = isNull ? 0 : from;
+    this.ends[member] = isNull ? 0 : end + 1;
+    return end + 1;
+  }
+}
+
+/** A member's name as it stands in an object. */
+interface MemberText {
+  readonly asFirst: Uint8Array;
+  readonly asSecond: Uint8Array;
+}
+
+const none = Buffer.from('null');
+const [quote, closeBrace] = [0x22, 0x7d];
+
+function startsWith(bytes: Uint8Array, from: number, start: Uint8Array): boolean {
+  for (let i = 0; i < start.length; i++) if (bytes[from + i] !== start[i]) return false;
+  return true;
+}

@@ -1,0 +1,54 @@
+import { AppError } from '../../engine/core/errors.js';
+import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
+import type { MissedCall, UniformAnswers, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import {
+  textsOfForm,
+  type CallForm,
+  type HostAnswer,
+  type HostBatch,
+  type HostReply,
+  type PackedAnswers,
+} from './protocol.js';
+import { answerAt, packAnswers } from './packed.js';
+
+/** Makes a call that has been answered. */
+type AnsweredCall = (text: string, answer: HostAnswer | null) => MissedCall;
+
+/** The calls of a thread that have a form in common. Their arguments and answers stay bytes until somebody asks for the value of one. */
+export class FormCalls implements UniformCalls {
+  readonly #form: CallForm;
+  readonly #ask: (request: HostBatch) => HostReply;
+  readonly #answered: AnsweredCall;
+
+  constructor(form: CallForm, ask: (request: HostBatch) => HostReply, answered: AnsweredCall) {
+    this.#form = form;
+    this.#ask = ask;
+    this.#answered = answered;
+  }
+
+  get key(): string {
+    return JSON.stringify(this.#form);
+  }
+
+  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers {
+    const literals = packLiterals(texts, some);
+    const answers = this.#asked(literals);
+    return {
+      texts: answers.texts,
+      call: (at) => {
+        const [text] = textsOfForm(this.#form, [textAt(literals, at)]);
+        return this.#answered(text!, answerAt(answers, at));
+      },
+    };
+  }
+
+  /** The answers to a batch. If it fails, its calls are made alone; they tell why. */
+  #asked(batch: PackedTexts): PackedAnswers {
+    try {
+      return this.#ask({ batch, form: this.#form }) as PackedAnswers;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return packAnswers(Array.from({ length: batch.offsets.length - 1 }, () => null));
+    }
+  }
+}

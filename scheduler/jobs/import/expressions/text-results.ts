@@ -1,0 +1,78 @@
+import { wordBytes, type TextDictionary } from '../../../../engine/ingest/text-dictionary.js';
+
+/** What is known of the result with a code. */
+const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
+
+/** Results that are texts or None, by small numbers, as bytes that columns take over: no value is made of them. */
+export class TextResults implements TextDictionary {
+  bytes = new DataView(new ArrayBuffer(1 << 12));
+  begins = new Int32Array(0);
+  ends = new Int32Array(0);
+  nulls = new Uint8Array(0);
+  #end = 0;
+
+  /** What the results take, in bytes. */
+  get byteLength(): number {
+    return this.#end + 9 * this.nulls.length;
+  }
+
+  has(code: number): boolean {
+    return code < this.nulls.length && this.nulls[code]! < isUnknown;
+  }
+
+  /** Whether `leave` was called for a code. */
+  isLeft(code: number): boolean {
+    return code < this.nulls.length && this.nulls[code] === isElsewhere;
+  }
+
+  /** Notes that the result is not to be looked for here, because an evaluation gives it. */
+  leave(code: number): void {
+    this.reserve(code);
+    this.nulls[code] = isElsewhere;
+  }
+
+  /** A result; undefined if it is not here. */
+  find(code: number): string | null | undefined {
+    if (!this.has(code)) return undefined;
+    if (this.nulls[code] === isNone) return null;
+    const { buffer } = this.bytes;
+    const from = this.begins[code]!;
+    return Buffer.from(buffer, from, this.ends[code]! - from).toString();
+  }
+
+  /** Has room for results up to a code, which need not be there. */
+  reserve(code: number): void {
+    const { length } = this.nulls;
+    if (code < length) return;
+    const size = Math.max(code + 1, 2 * length, 1 << 10);
+    this.begins = longer(this.begins, new Int32Array(size));
+    this.ends = longer(this.ends, new Int32Array(size));
+    this.nulls = longer(this.nulls, new Uint8Array(size).fill(isUnknown));
+  }
+
+  /** Keeps the text `source[from..to)`, which must be UTF-8. */
+  keepText(code: number, source: Uint8Array, from: number, to: number): void {
+    this.reserve(code);
+    const end = this.#end + to - from;
+    if (end + wordBytes > this.bytes.byteLength) {
+      const grown = new Uint8Array(2 * (end + wordBytes));
+      grown.set(new Uint8Array(this.bytes.buffer, 0, this.#end));
+      this.bytes = new DataView(grown.buffer);
+    }
+    const { bytes } = this;
+    for (let i = from, at = this.#end; i < to; i++, at++) bytes.setUint8(at, source[i]!);
+    this.begins[code] = this.#end;
+    this.ends[code] = this.#end = end;
+    this.nulls[code] = isText;
+  }
+
+  keepNone(code: number): void {
+    this.reserve(code);
+    this.nulls[code] = isNone;
+  }
+}
+
+function longer<T extends Int32Array | Uint8Array>(numbers: T, grown: T): T {
+  grown.set(numbers);
+  return grown;
+}
