@@ -32,8 +32,6 @@ export interface PageQuery {
   readonly mayHold: SegmentTest;
   /** The estimated cost of evaluating the predicate over columns in memory, nanoseconds per row. */
   readonly perRow: number;
-  /** Number of conditions, all of which the statistics of a page are tested for. */
-  readonly conditions: number;
 }
 
 /**
@@ -62,14 +60,15 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
     if (path !== undefined) leaves.add(leafKey(path));
   }
   if (names.size === 0) return undefined;
+  let test: SegmentTest | undefined;
   return {
     names: [...names],
     leaves: [...leaves],
     lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldName(one.field) : [])),
     columns,
-    mayHold: segmentTest(predicate),
+    // Where hashes find the values, it is not asked.
+    mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
     perRow: costOf(predicate).perRow,
-    conditions: conditions.length,
   };
 }
 
@@ -82,8 +81,11 @@ const fewPages = 8;
 const pageShare = 8;
 /** Of columns in memory, at most one page in this many is evaluated by itself. */
 const spanShare = 4;
-/** Testing the statistics of a page for one condition, in nanoseconds. */
-const pageTestNs = 100;
+/**
+ * Conditions that are estimated to take fewer nanoseconds per page are evaluated over whole columns: testing the bounds of a page takes 200
+ * for numbers and 700 for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
+ */
+const leastPageNs = 3_000;
 
 /**
  * The row groups of a segment that may hold a match, by the bloom filters of their chunks. `filterOf` gives the words of a chunk's
@@ -142,7 +144,7 @@ export function spansToRead(
 ): readonly RowSpan[] | undefined {
   const indexed = indexedGroups(file, query, file.groups);
   if (indexed === undefined) return undefined;
-  if (pagesIn(indexed) * query.conditions * pageTestNs > file.rows * query.perRow) return undefined;
+  if (pagesIn(indexed) * leastPageNs > file.rows * query.perRow) return undefined;
   const pages = fewPagesOf(indexed, query, areVariantsPlaced, spanShare);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
