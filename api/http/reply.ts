@@ -49,17 +49,24 @@ export class JsonAdapter extends FastifyAdapter {
     if (value instanceof ByteStream) return this.#send(reply, value);
     const text =
       value instanceof JsonText ? value.text : stringifyJson(value, { nonFinite: 'null' });
-    return this.#send(reply, Buffer.from(text)); // Fastify would add a charset to a string
+    return this.#send(reply, new JsonText(text));
   }
 
   /**
    * Choice: answers to clients on the same machine are not compressed, though these accept it, as most libraries do: without a network, a page
    * of 100 records takes half as long again with gzip.
    */
-  #send(reply: ApiReply, answer: Buffer | ByteStream): ApiReply {
-    const bytes = answer instanceof ByteStream ? this.#open(reply, answer) : answer;
-    const isLocal = isLoopback(reply.request.socket.remoteAddress);
-    if (isLocal && !this.compressesLoopback) return reply.send(bytes);
+  #send(reply: ApiReply, answer: Buffer | ByteStream | JsonText): ApiReply {
+    const isPlain = isLoopback(reply.request.socket.remoteAddress) && !this.compressesLoopback;
+    // Node writes a string together with the headers. Fastify would add a charset to a string that no serializer makes.
+    if (answer instanceof JsonText && isPlain) return reply.serializer(textOf).send(answer);
+    const bytes =
+      answer instanceof ByteStream
+        ? this.#open(reply, answer)
+        : answer instanceof JsonText
+          ? Buffer.from(answer.text)
+          : answer;
+    if (isPlain) return reply.send(bytes);
     reply.compress(bytes);
     return reply;
   }
@@ -73,6 +80,10 @@ export class JsonAdapter extends FastifyAdapter {
     });
     return stream;
   }
+}
+
+function textOf(answer: unknown): string {
+  return (answer as JsonText).text;
 }
 
 function isLoopback(address: string | undefined): boolean {

@@ -29,6 +29,8 @@ const cachedStatements = 500;
 /** Longer statements contain lists of bound ids and are rarely repeated with the same length, so they are not cached. */
 const cachedLength = 4_000;
 const busyTimeoutMs = 5_000;
+/** Ticks that a request takes from its arrival to its query. */
+const ticksOfEvent = 8;
 
 /**
  * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and
@@ -40,11 +42,8 @@ export class SqliteDatabase implements Database {
   readonly #isShared: boolean;
   #queue: Promise<unknown> = Promise.resolve();
   #changes = 0;
-  /** SQLite's `data_version`, kept until the end of this turn of the event loop: reading it costs as much as a small SELECT. */
+  /** SQLite's `data_version`, kept until the current event has been handled: reading it costs as much as a small SELECT. */
   #version: number | undefined;
-  readonly #forgetVersion = (): void => {
-    this.#version = undefined;
-  };
 
   constructor(file: string, readOnly = false) {
     this.#writer = new Connection(file, readOnly);
@@ -62,8 +61,7 @@ export class SqliteDatabase implements Database {
     if (!this.#isShared) return this.#changes;
     if (this.#version === undefined) {
       this.#version = this.#reader.version();
-      // Forgotten before the next event is handled, so that a request that starts after a commit sees the commit.
-      process.nextTick(this.#forgetVersion);
+      this.#forgetVersionIn(ticksOfEvent);
     }
     return this.#version;
   }
@@ -147,7 +145,18 @@ export class SqliteDatabase implements Database {
 
   #changed(): void {
     this.#changes += 1;
-    this.#forgetVersion();
+    this.#version = undefined;
+  }
+
+  /**
+   * Forgets the version in so many ticks, each with the microtasks behind it. All ticks run before the next event is handled, so that a request
+   * that arrives after a commit sees the commit; a request that arrives in one piece takes several.
+   */
+  #forgetVersionIn(ticks: number): void {
+    process.nextTick(() => {
+      if (ticks === 1) this.#version = undefined;
+      else queueMicrotask(() => this.#forgetVersionIn(ticks - 1));
+    });
   }
 
   /** Runs one writer at a time. Code inside a transaction must use the transaction's tables: to wait here would deadlock. */

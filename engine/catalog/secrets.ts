@@ -1,4 +1,10 @@
-import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
+import {
+  createHmac,
+  createSecretKey,
+  randomInt,
+  timingSafeEqual,
+  type KeyObject,
+} from 'node:crypto';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -19,8 +25,13 @@ export function randomSecret(length: number): string {
 
 /** The HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which a secret is stored (threat A7). */
 export function hashSecret(purpose: SecretPurpose, secret: string, key: Uint8Array): string {
-  return createHmac('sha256', key).update(`${purpose}\n`).update(secret).digest('hex');
+  let prepared = preparedKeys.get(key);
+  if (prepared === undefined) preparedKeys.set(key, (prepared = createSecretKey(key)));
+  return createHmac('sha256', prepared).update(`${purpose}\n${secret}`).digest('hex');
 }
+
+/** A key that is prepared once makes a hash a third faster; every request needs one. */
+const preparedKeys = new WeakMap<Uint8Array, KeyObject>();
 
 /** Compares two texts in a time that depends on their lengths alone. */
 export function isSameSecret(a: string, b: string): boolean {

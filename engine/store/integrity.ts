@@ -20,8 +20,7 @@ export class Integrity {
   readonly #verified = new Map<string, string>();
   /** Snapshots checked in this iteration of the event loop, so that 64 simultaneous requests need one check. */
   readonly #justChecked = new Set<Snapshot>();
-  /** By snapshot: the time until which its check is valid, if the identity of its folder stays the same. */
-  readonly #checks = new WeakMap<Snapshot, { readonly until: number; readonly folder: string }>();
+  readonly #checks = new WeakMap<Snapshot, FolderCheck>();
   readonly #everyMs: number;
 
   constructor(folder: DataFolder, everyMs: number) {
@@ -33,8 +32,9 @@ export class Integrity {
   async check(snapshot: Snapshot): Promise<void> {
     if (this.#justChecked.has(snapshot)) return;
     const now = performance.now();
-    const folder = folderIdentity(this.#folder.dataset(snapshot.datasetId)) ?? 'none';
     const last = this.#checks.get(snapshot);
+    const folderPath = last?.folderPath ?? this.#folder.dataset(snapshot.datasetId);
+    const folder = folderIdentity(folderPath) ?? 'none';
     if (last !== undefined && now < last.until && last.folder === folder) return;
     let read = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
@@ -53,7 +53,7 @@ export class Integrity {
       if (!isReadLater) read += segment.bytes;
       this.#verified.set(path, identity ?? '');
     }
-    this.#checks.set(snapshot, { until: now + this.#everyMs, folder });
+    this.#checks.set(snapshot, { folderPath, until: now + this.#everyMs, folder });
     if (this.#justChecked.size === 0) setImmediate(() => this.#justChecked.clear());
     this.#justChecked.add(snapshot);
   }
@@ -64,6 +64,13 @@ export class Integrity {
     for (const path of this.#verified.keys())
       if (path.startsWith(prefix)) this.#verified.delete(path);
   }
+}
+
+/** A check of the files of a snapshot: the path and the identity of their folder, and the time until which it is valid. */
+interface FolderCheck {
+  readonly folderPath: string;
+  readonly folder: string;
+  readonly until: number;
 }
 
 /**

@@ -66,11 +66,23 @@ export async function advance(
   let state: MutableState | undefined;
   for (let version = from.version + 1; ; version++) {
     if (version > last) return state ?? from;
-    if (!fileExists(folder.logEntry(datasetId, version))) return state ?? from;
+    const isFirst = state === undefined;
+    const path = isFirst ? nextEntry(folder, datasetId, from) : folder.logEntry(datasetId, version);
+    if (!fileExists(path)) return state ?? from;
     state ??= copyOf(from);
     apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
 }
+
+/** The path of the entry behind a state, which every query looks for. */
+function nextEntry(folder: DataFolder, datasetId: number, state: LogState): string {
+  let path = nextEntries.get(state);
+  if (path === undefined)
+    nextEntries.set(state, (path = folder.logEntry(datasetId, state.version + 1)));
+  return path;
+}
+
+const nextEntries = new WeakMap<LogState, string>();
 
 /** The state after one more entry; an entry that cannot be applied to the state is `damaged`. */
 export function applied(datasetId: number, from: LogState, entry: LogEntry): LogState {

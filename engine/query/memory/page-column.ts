@@ -10,13 +10,17 @@ import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 import { dictionaryIndices } from './value-sink.js';
 
-/** A page of a row group: the same rows of all leaves. */
-export interface RowPage {
-  readonly group: RowGroup;
-  readonly number: number;
+/** Consecutive rows of a segment. */
+export interface RowSpan {
   /** The first row, counted from the start of the segment. */
   readonly first: number;
   readonly rows: number;
+}
+
+/** A page of a row group: the same rows of all leaves. */
+export interface RowPage extends RowSpan {
+  readonly group: RowGroup;
+  readonly number: number;
 }
 
 /**

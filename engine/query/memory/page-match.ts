@@ -5,15 +5,16 @@ import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
 import type { SegmentTest, StoredRows } from '../predicate/kind.js';
 import { leafKey } from '../../store/stats.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import { costOf, fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import { isVariant, placeFields } from '../predicate/variant-place.js';
-import type { MemoryColumn } from './column.js';
+import type { MemoryColumn, SegmentView } from './column.js';
+import { columnRows } from './column-rows.js';
 import { completed } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
-import { isSparse, type SelectionVector } from './match/selection-vector.js';
-import type { RowPage } from './page-column.js';
+import { isSparse, settled, type SelectionVector } from './match/selection-vector.js';
+import type { RowPage, RowSpan } from './page-column.js';
 import { fieldName } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
@@ -25,8 +26,12 @@ export interface PageQuery {
   readonly names: readonly string[];
   /** By `leafKey`: the leaves that store the fields, and those whose statistics tell something about them. */
   readonly leaves: readonly string[];
+  /** The names of fields among them whose values are looked up by hashes, where the column has a hash table. */
+  readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
+  /** The estimated cost of evaluating the predicate over columns in memory, nanoseconds per row. */
+  readonly perRow: number;
 }
 
 /**
@@ -34,7 +39,8 @@ export interface PageQuery {
  * index found in whole segments, it has a long list of values, or it reads no stored field at all.
  */
 export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
-  const isWhole = conditionsIn(predicate).some(
+  const conditions = conditionsIn(predicate);
+  const isWhole = conditions.some(
     (condition) =>
       ['any', 'terms', 'phrase'].includes(condition.kind) ||
       (condition.kind === 'in' && condition.values.length > maxValues),
@@ -54,7 +60,16 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
     if (path !== undefined) leaves.add(leafKey(path));
   }
   if (names.size === 0) return undefined;
-  return { names: [...names], leaves: [...leaves], columns, mayHold: segmentTest(predicate) };
+  let test: SegmentTest | undefined;
+  return {
+    names: [...names],
+    leaves: [...leaves],
+    lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldName(one.field) : [])),
+    columns,
+    // Where hashes find the values, it is not asked.
+    mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
+    perRow: costOf(predicate).perRow,
+  };
 }
 
 /** A condition on more values than this is no lookup: nearly every page may hold one of them. */
@@ -64,6 +79,13 @@ const maxValues = 64;
 const fewPages = 8;
 /** At most one page in this many is read by itself: of more, the columns are worth keeping. */
 const pageShare = 8;
+/** Of columns in memory, at most one page in this many is evaluated by itself. */
+const spanShare = 4;
+/**
+ * Conditions that are estimated to take fewer nanoseconds per page are evaluated over whole columns: testing the bounds of a page takes 200
+ * for numbers and 700 for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
+ */
+const leastPageNs = 3_000;
 
 /**
  * The row groups of a segment that may hold a match, by the bloom filters of their chunks. `filterOf` gives the words of a chunk's
@@ -77,7 +99,7 @@ export function groupsToRead(
 ): readonly RowGroup[] {
   const leaves = leavesOf(file, query);
   return file.groups.filter((group) => {
-    const stats: Record<string, StoredRows['stats'][string]> = {};
+    const stats: Record<string, PageStats> = {};
     for (const leaf of leaves) {
       const chunk = group.chunks[leaf.index]!;
       let words: Uint32Array | undefined;
@@ -107,69 +129,112 @@ export function pagesToRead(
   groups: readonly RowGroup[] = file.groups,
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
-  const leaves = leavesOf(file, query);
-  if (leaves.length === 0) return undefined;
-  const found: RowPage[] = [];
-  let total = 0;
-  for (const group of groups) {
-    const pages = pagesOf(file, query, group, leaves, areVariantsPlaced);
-    if (pages === undefined) return undefined;
-    total += pages.length;
-    for (const { page, stored } of pages) if (query.mayHold(stored)) found.push(page);
-  }
-  if (found.length === 0) return found;
-  return total < fewPages || found.length * pageShare > total ? undefined : found;
+  const indexed = indexedGroups(file, query, groups);
+  return indexed && fewPagesOf(indexed, query, areVariantsPlaced, pageShare);
 }
 
-/** A page, and its statistics as conditions test them. */
-interface PageStored {
-  readonly page: RowPage;
-  readonly stored: StoredRows;
-}
-
-/** By the leaves whose statistics are tested, the pages of row groups that were asked for them. */
-const knownPages = new WeakMap<RowGroup, Map<string, readonly PageStored[]>>();
-/** Lookups ask for the same few fields again and again. */
-const maxKnown = 4;
-
-function pagesOf(
+/**
+ * The rows of a segment that may hold a match, by the statistics of the pages, where all columns that the predicate reads are in memory.
+ * Undefined if evaluating it over all rows takes about as long, or if the file lacks the page index.
+ */
+export function spansToRead(
   file: SegmentFile,
-  { columns, leaves: keys }: PageQuery,
-  group: RowGroup,
-  leaves: readonly SegmentLeaf[],
-  areVariantsPlaced: boolean,
-): readonly PageStored[] | undefined {
-  const key = keys.join('\n');
-  let byLeaves = knownPages.get(group);
-  const known = byLeaves?.get(key);
-  if (known !== undefined && known[0]?.stored.columns === columns) return known;
-  const parts = leaves.map((leaf) => {
-    const chunk = group.chunks[leaf.index]!;
-    // The statistics of a leaf in a list are those of its values, not of its rows.
-    const statistics = leaf.maxRepetition > 0 ? undefined : file.statistics(chunk, leaf);
-    return { leaf, statistics, pages: file.pages(group, chunk) };
-  });
-  const { pages } = parts[0]!;
-  if (pages === undefined || parts.some((part) => part.pages === undefined)) return undefined;
-  const { firstRows } = pages;
-  const made: PageStored[] = [];
-  for (let number = 0; number < firstRows.length - 1; number++) {
-    const rows = firstRows[number + 1]! - firstRows[number]!;
-    const stats: Record<string, StoredRows['stats'][string]> = {};
-    for (const { leaf, statistics } of parts) {
-      const page = statistics?.[number];
-      if (page !== undefined) stats[leaf.key] = statsOf(page);
-    }
-    const page = { group, number, first: group.first + firstRows[number]!, rows };
-    made.push({ page, stored: { rows, columns, stats, areVariantsPlaced } });
+  query: PageQuery,
+  areVariantsPlaced = false,
+): readonly RowSpan[] | undefined {
+  const indexed = indexedGroups(file, query, file.groups);
+  if (indexed === undefined) return undefined;
+  if (pagesIn(indexed) * leastPageNs > file.rows * query.perRow) return undefined;
+  const pages = fewPagesOf(indexed, query, areVariantsPlaced, spanShare);
+  const spans: { readonly first: number; rows: number }[] = [];
+  for (const { first, rows } of pages ?? []) {
+    const last = spans.at(-1);
+    if (last !== undefined && last.first + last.rows === first) last.rows += rows;
+    else spans.push({ first, rows });
   }
-  if (byLeaves === undefined || byLeaves.size >= maxKnown)
-    knownPages.set(group, (byLeaves = new Map()));
-  byLeaves.set(key, made);
+  return pages && spans;
+}
+
+/** The page index of a row group, as far as the statistics of the pages are tested. */
+interface IndexedGroup {
+  readonly group: RowGroup;
+  /** As in `OffsetIndex`. */
+  readonly firstRows: Int32Array;
+  /** For some leaves, the statistics of each page. */
+  readonly leaves: readonly { readonly key: string; readonly pages: readonly PageStats[] }[];
+}
+
+type PageStats = StoredRows['stats'][string];
+
+/** Undefined if a chunk has no page index. */
+function indexedGroups(
+  file: SegmentFile,
+  query: PageQuery,
+  groups: readonly RowGroup[],
+): readonly IndexedGroup[] | undefined {
+  const leaves = leavesOf(file, query);
+  const indexed: IndexedGroup[] = [];
+  for (const group of groups) {
+    const pages = leaves.map(({ index }) => file.pages(group, group.chunks[index]!));
+    if (pages.length === 0 || pages.includes(undefined)) return undefined;
+    const { firstRows } = pages[0]!;
+    const tested = leaves.flatMap((leaf) => {
+      const statistics = statisticsOf(file, group.chunks[leaf.index]!, leaf);
+      const isWhole = statistics?.length === firstRows.length - 1;
+      return isWhole ? [{ key: leaf.key, pages: statistics }] : [];
+    });
+    indexed.push({ group, firstRows, leaves: tested });
+  }
+  return indexed;
+}
+
+function pagesIn(groups: readonly IndexedGroup[]): number {
+  return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
+}
+
+/** The pages that may hold a match; undefined if they are more than one in `share`. */
+function fewPagesOf(
+  groups: readonly IndexedGroup[],
+  { columns, mayHold }: PageQuery,
+  areVariantsPlaced: boolean,
+  share: number,
+): readonly RowPage[] | undefined {
+  const total = pagesIn(groups);
+  const most = total < fewPages ? 0 : total / share;
+  const found: RowPage[] = [];
+  for (const { group, firstRows, leaves } of groups) {
+    // One object for all pages: a query tests hundreds of them.
+    const stats: Record<string, PageStats> = {};
+    const stored = { rows: 0, columns, stats, areVariantsPlaced };
+    for (let number = 0; number < firstRows.length - 1; number++) {
+      stored.rows = firstRows[number + 1]! - firstRows[number]!;
+      for (const { key, pages } of leaves) stats[key] = pages[number]!;
+      if (!mayHold(stored)) continue;
+      if (found.length + 1 > most) return undefined;
+      found.push({ group, number, first: group.first + firstRows[number]!, rows: stored.rows });
+    }
+  }
+  return found;
+}
+
+/** By chunk, the statistics of its pages as conditions test them. */
+const knownStatistics = new WeakMap<SegmentChunk, readonly PageStats[]>();
+
+function statisticsOf(
+  file: SegmentFile,
+  chunk: SegmentChunk,
+  leaf: SegmentLeaf,
+): readonly PageStats[] | undefined {
+  // The statistics of a leaf in a list are those of its values, not of its rows.
+  if (leaf.maxRepetition > 0) return undefined;
+  const known = knownStatistics.get(chunk);
+  if (known !== undefined) return known;
+  const made = file.statistics(chunk, leaf)?.map(statsOf);
+  if (made !== undefined) knownStatistics.set(chunk, made);
   return made;
 }
 
-function statsOf({ nulls, min, max }: PageStatistics): StoredRows['stats'][string] {
+function statsOf({ nulls, min, max }: PageStatistics): PageStats {
   const isBounded = min !== undefined && max !== undefined && isFinite(min) && isFinite(max);
   return isBounded ? { nulls, min, max } : { nulls };
 }
@@ -179,31 +244,44 @@ function isFinite(bound: Bound): boolean {
   return typeof bound !== 'number' || Number.isFinite(bound);
 }
 
-/** The rows of a segment of `rows` rows that match, looked for in these pages; undefined if the columns of a page do not tell. */
-export function matchPages(
-  pages: readonly RowPage[],
+/**
+ * The rows of a segment of `rows` rows that match, looked for in these pages or other spans of rows; undefined if the columns of one do
+ * not tell.
+ */
+export function matchPages<S extends RowSpan>(
+  pages: readonly S[],
   rows: number,
   match: Matcher,
-  columnOf: (page: RowPage, field: FieldRef) => MemoryColumn | undefined,
+  columnOf: (page: S, field: FieldRef) => MemoryColumn | undefined,
 ): SelectionVector | undefined {
   const numbers: number[] = [];
   let mask: Uint8Array | undefined;
   for (const page of pages) {
-    const found = completed(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
-    if (isUnsupported(found)) return undefined;
+    const tested = completed(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
+    if (isUnsupported(tested)) return undefined;
+    const found = settled(tested, rows);
     if (found === 'none') continue;
-    if (isSparse(found)) {
-      for (const row of found) numbers.push(page.first + row);
-      continue;
-    }
-    mask ??= new Uint8Array(rows);
-    if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
+    if (isSparse(found)) for (const row of found) numbers.push(page.first + row);
     else {
-      mask.set(found, page.first);
-      releaseBytes(found);
+      mask ??= new Uint8Array(rows);
+      if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
+      else mask.set(found, page.first);
     }
+    if (typeof tested === 'object') releaseBytes(tested);
   }
   if (mask === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
   for (const row of numbers) mask[row] = 1;
   return mask;
+}
+
+/** The same where the columns are in memory. */
+export function matchSpans(
+  spans: readonly RowSpan[],
+  view: SegmentView,
+  match: Matcher,
+): SelectionVector | undefined {
+  return matchPages(spans, view.rows, match, ({ first, rows }, field) => {
+    const column = view.column(field);
+    return column && columnRows(column, first, first + rows);
+  });
 }

@@ -40,6 +40,8 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
   hasColumn(name: string): boolean;
+  /** Whether this column is in memory as strings without a dictionary, whose hash table finds values at once. */
+  hasHashes(name: string): boolean;
   /** The words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
   /** The values of a field in a page; undefined if the segment does not store the field. */
@@ -137,6 +139,10 @@ export class SegmentCache {
         return fileOf();
       },
       hasColumn: (name) => this.entries.has(keysOf(scope, name).column),
+      hasHashes: (name) => {
+        const known = this.entries.get(keysOf(scope, name).column) as KnownColumn | undefined;
+        return typeof known === 'object' && known.values.kind === 'strings';
+      },
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
     };
@@ -227,7 +233,7 @@ export class SegmentCache {
 
   #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
     const key = keysOf(scope, fieldName(field)).column;
-    const known = this.entries.get(key) as MemoryColumn | 'absent' | undefined;
+    const known = this.entries.get(key) as KnownColumn | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
     this.entries.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
@@ -333,6 +339,9 @@ interface KnownSegment {
   readonly view: SegmentView;
   readonly pages: SegmentPages;
 }
+
+/** What the cache has of the column of a field. */
+type KnownColumn = MemoryColumn | 'absent';
 
 /** The text index of a field in a segment (`SegmentView.text`). */
 type SegmentText = ColumnMatcher | 'absent' | Unsupported;

@@ -18,7 +18,15 @@ import {
 import type { SegmentView } from './column.js';
 import { matchers, type Matcher } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
-import { groupsToRead, matchPages, pageQuery, pagesToRead, type PageQuery } from './page-match.js';
+import {
+  groupsToRead,
+  matchPages,
+  matchSpans,
+  pageQuery,
+  pagesToRead,
+  spansToRead,
+  type PageQuery,
+} from './page-match.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
 import {
@@ -246,7 +254,7 @@ export class Shard {
     }
   }
 
-  /** The rows that match, from the few pages that may hold one; undefined if the columns are in memory, or many pages may. */
+  /** The rows that match, from the few pages that may hold one; undefined if many pages may, or looking for them gains nothing. */
   #matchPages(
     snapshot: ShardSnapshot,
     segment: ShardSegment,
@@ -255,20 +263,27 @@ export class Shard {
     match: Matcher,
   ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
-    if (paged.names.every(cache.hasColumn)) return undefined;
-    const { file } = cache;
     const { areVariantsPlaced } = segment;
-    const groups = groupsToRead(file, paged, cache.filter, areVariantsPlaced);
-    if (groups.length === 0) return { found: 'none', by: 'filters' };
     // Where the pages of some segments say nothing, those of the others will not, either.
-    if (missed.inARow === mostMisses) return undefined;
-    const pages = pagesToRead(file, paged, groups, areVariantsPlaced);
-    missed.inARow = pages === undefined ? missed.inARow + 1 : 0;
-    const found = pages && matchPages(pages, segment.rows, match, cache.column);
-    const { deleted } = this.#cache.view(snapshot, segment);
-    return (
-      found && { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' }
-    );
+    const mayGain = missed.inARow < mostMisses;
+    const isInMemory = paged.names.every(cache.hasColumn);
+    if (isInMemory && (!mayGain || paged.lookedUp.some(cache.hasHashes))) return undefined;
+    const { file } = cache;
+    const groups = isInMemory
+      ? file.groups
+      : groupsToRead(file, paged, cache.filter, areVariantsPlaced);
+    if (groups.length === 0) return { found: 'none', by: 'filters' };
+    if (!mayGain) return undefined;
+    const view = this.#cache.view(snapshot, segment);
+    const spans = isInMemory ? spansToRead(file, paged, areVariantsPlaced) : undefined;
+    const pages = isInMemory ? undefined : pagesToRead(file, paged, groups, areVariantsPlaced);
+    missed.inARow = (spans ?? pages) === undefined ? missed.inARow + 1 : 0;
+    const found =
+      (spans && matchSpans(spans, view, match)) ??
+      (pages && matchPages(pages, segment.rows, match, cache.column));
+    if (found === undefined) return undefined;
+    const { deleted } = view;
+    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
   }
 
   #refused(refusal: Unsupported): Unsupported {

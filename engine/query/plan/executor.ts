@@ -31,7 +31,7 @@ export interface Selected {
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The number of segments in which Bloom filters ruled out every record, of those evaluated on single pages, and of those on whole columns. */
+/** The number of segments in which Bloom filters ruled out every record, of those evaluated on single pages or their rows, and of those on whole columns. */
 export interface SegmentAccess {
   readonly filters: number;
   readonly pages: number;

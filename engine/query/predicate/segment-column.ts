@@ -19,11 +19,14 @@ type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: C
 /** Returns a function that finds the field's column in segments. Each schema is searched once. */
 export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
   const key = leafKey(field.path);
+  // Hundreds of segments or pages, one after the other, have the same schema.
+  let last: Columns | undefined;
+  let located!: Located;
   return ({ columns, stats }) => {
-    let known = locations.get(columns);
-    if (known === undefined) locations.set(columns, (known = new Map()));
-    let located = known.get(key);
-    if (located === undefined) known.set(key, (located = locate(columns, field)));
+    if (columns !== last) {
+      located = locationOf(columns, key, field);
+      last = columns;
+    }
     if (typeof located === 'string') return located;
     const leaf = Object.hasOwn(stats, located.key) ? stats[located.key] : undefined;
     const { isList, type } = located.column;
@@ -33,6 +36,14 @@ export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundCol
 
 /** By schema and by `leafKey` of the path: segments of the same data are asked for the same fields by query after query. */
 const locations = new WeakMap<Columns, Map<string, Located>>();
+
+function locationOf(columns: Columns, key: string, field: FieldRef): Located {
+  let known = locations.get(columns);
+  if (known === undefined) locations.set(columns, (known = new Map()));
+  let located = known.get(key);
+  if (located === undefined) known.set(key, (located = locate(columns, field)));
+  return located;
+}
 
 function locate(columns: Columns, field: FieldRef): Located {
   let siblings: Columns = columns;

@@ -68,6 +68,8 @@ interface DictionaryTexts {
 }
 
 const unknown = -2;
+/** Texts of a dictionary are kept if it has at most this many entries for each record: of others, most entries are never written. */
+const mostEntriesPerRecord = 4;
 /** Texts of more bytes are written for every record anew. */
 const maxKeptBytes = 1024;
 /** Bytes of texts of a block from which on blocks get smaller. */
@@ -80,11 +82,17 @@ export class CellTextWriter {
   readonly block = new ByteSink(64 << 10);
   /** Texts of the entries of dictionaries, each of which stands in the output at least once. */
   readonly kept = new ByteSink(64 << 10);
+  readonly #records: number;
   readonly #dictionaries = new Map<CellForm, Map<LeafValues, DictionaryTexts>>();
   readonly #areTexts = new Map<CellForm, Map<LeafValues, boolean>>();
   readonly #inBlock: CellTexts[] = [];
   readonly #inDictionary: CellTexts[] = [];
   #mostRows = fewRows;
+
+  /** `records` is their number in all blocks together. */
+  constructor(records: number) {
+    this.#records = records;
+  }
 
   /** Number of records that the next block may have, so that its texts do not take too much memory. */
   get mostRows(): number {
@@ -185,7 +193,7 @@ export class CellTextWriter {
       }
       return;
     }
-    if (indices !== undefined) {
+    if (indices !== undefined && values.count <= mostEntriesPerRecord * this.#records) {
       const known = this.#dictionary(form, values);
       this.#inDictionary.push(texts);
       for (let i = 0; i < length; i++) {

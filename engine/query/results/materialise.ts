@@ -84,14 +84,27 @@ function jsonFormat(
   return {
     form: () => form,
     lines: () => ({
-      before: projection.map(({ column }, i) =>
-        fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
-      ),
-      none: fixedText('null'),
+      before: keysOf(projection),
+      none: jsonNull,
       close: fixedText(`${projection.length === 0 ? '{}' : '}'}${separator}`),
     }),
     ends: recordEnds,
   };
+}
+
+const jsonNull = fixedText('null');
+/** By projection, which query after query has in common: what stands before each value. */
+const knownKeys = new WeakMap<readonly Projected[], readonly CellTexts[]>();
+
+function keysOf(projection: readonly Projected[]): readonly CellTexts[] {
+  let keys = knownKeys.get(projection);
+  if (keys === undefined) {
+    keys = projection.map(({ column }, i) =>
+      fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
+    );
+    knownKeys.set(projection, keys);
+  }
+  return keys;
 }
 
 /** Lines of delimited text as UTF-8, without a header line; `ends` takes the offsets of their ends. */
@@ -134,16 +147,16 @@ function writeBlocks(
   const projection = columns.map(({ projected }) => projected);
   const cells = columns.reduce((sum, { width }) => sum + (width ?? 1), 0);
   const most = Math.max(16, Math.min(blockRows, Math.floor(mostCells / Math.max(1, cells))));
-  const room = Math.min(most, rows.length);
+  const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
+  const room = Math.min(most, count);
   const texts = Array.from({ length: cells }, () => newCellTexts(room));
   const forms = texts.map((_, cell) => format.form(cell));
-  const writer = new CellTextWriter();
+  const writer = new CellTextWriter(count);
   const writeRecords = recordWriter(out, writer, texts, room, format);
   const ofColumn = ((): readonly (readonly CellTexts[])[] => {
     let cell = 0;
     return columns.map(({ width }) => texts.slice(cell, (cell += width ?? 1)));
   })();
-  const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
   let done = 0;
   try {
     eachBlock(

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
-import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertedTo } from './converted.js';
 import { LeafPage } from './leaf-page.js';
@@ -108,16 +108,18 @@ export class RecordReader {
     for (const cursor of this.#cursors) {
       if (cursor.isLoaded) continue;
       const { leaf, type, number, locations } = cursor;
-      const name = `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`;
-      const known = this.#cache.get(`page ${name} ${number}`) as LeafPage | undefined;
+      const chunk = group.chunks[leaf.index]!;
+      const keys = this.#keysOf(file, chunk, cursor);
+      const pageKey = (keys.pages[number] ??= `page ${keys.name} ${number}`);
+      const known = this.#cache.get(pageKey) as LeafPage | undefined;
       if (known !== undefined) {
         cursor.load(known);
         continue;
       }
-      const { isCompressed, dictionaryOffset, dataOffset } = group.chunks[leaf.index]!;
+      const { isCompressed, dictionaryOffset, dataOffset } = chunk;
       let dictionary: LeafValues | undefined;
       if (dictionaryOffset !== undefined) {
-        const key = `dictionary ${name}`;
+        const key = `dictionary ${keys.name}`;
         dictionary = this.#cache.get(key) as LeafValues | undefined;
         if (dictionary === undefined)
           wanted.push({
@@ -136,14 +138,33 @@ export class RecordReader {
         accept: (plain) => {
           const page = new LeafPage(plain, leaf, type, cursor.last - cursor.first, dictionary);
           cursor.load(page);
-          this.#cache.set(`page ${name} ${number}`, page, page.bytes);
+          this.#cache.set(pageKey, page, page.bytes);
         },
       });
     }
     if (wanted.length === 0) return;
     for (const [i, plain] of decompressPages(wanted).entries()) wanted[i]!.accept(plain);
   }
+
+  #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): ChunkKeys {
+    let keys = knownKeys.get(chunk);
+    if (keys === undefined || keys.type !== type) {
+      keys = { type, name: `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`, pages: [] };
+      knownKeys.set(chunk, keys);
+    }
+    return keys;
+  }
 }
+
+/** The keys in the cache of the pages of a chunk whose values are read as `type`. */
+interface ChunkKeys {
+  readonly type: LeafCursor['type'];
+  readonly name: string;
+  readonly pages: string[];
+}
+
+/** A page of records asks for a thousand keys, most of them again and again: a string that is kept is hashed once. */
+const knownKeys = new WeakMap<SegmentChunk, ChunkKeys>();
 
 /** What to throw where records of a file cannot be read. */
 export function unreadable(file: SegmentFile, error: unknown): AppError {

@@ -92,6 +92,29 @@ test('a permission revoked by another process is gone with the next event', asyn
   expect((await server.users.get(member.user.id))?.isActive).toBe(false);
 });
 
+test('what another process commits is seen by the next event, however much the event before had to do', async () => {
+  const seen: (string | undefined)[] = [];
+  const look = async (): Promise<void> => {
+    seen.push((await server.users.get(member.user.id))?.firstName);
+  };
+  for (const rounds of [0, 1, 5, 20]) {
+    await look();
+    for (let i = 0; i < rounds; i++) {
+      await nextTick();
+      await look();
+    }
+    // The commit and the reads before it are in one event; the event behind it has a version of its own.
+    void command.users.update(member.user.id, { firstName: `after ${rounds}` });
+    await setImmediate();
+    await look();
+    expect(seen.at(-1)).toBe(`after ${rounds}`);
+  }
+});
+
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
 test('a permission revoked by this process is gone at once', async () => {
   const viewer: Viewer = {
     userId: member.user.id,

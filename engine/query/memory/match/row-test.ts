@@ -1,3 +1,4 @@
+import { columnRows } from '../column-rows.js';
 import type {
   ColumnValues,
   DistinctStrings,
@@ -96,24 +97,7 @@ function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest):
   if (test.probesHashes && column.values.kind === 'strings') return undefined;
   const { from, to } = spanOf(within);
   if ((to - from) * 2 > column.rows) return undefined;
-  const present = column.present?.subarray(from, to);
-  const values = valuesFrom(column.values, from, to);
-  return { column: { ...column, rows: to - from, present, values }, within: within.subarray(from, to), from }; // prettier-ignore
-}
-
-function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValues {
-  switch (values.kind) {
-    case 'numbers':
-      return { ...values, numbers: values.numbers.subarray(from, to) };
-    case 'longs':
-      return { ...values, longs: values.longs.subarray(from, to) };
-    case 'flags':
-      return { ...values, flags: values.flags.subarray(from, to) };
-    case 'dictionary':
-      return { ...values, indices: values.indices.subarray(from, to) };
-    case 'strings':
-      return { ...values, offsets: values.offsets.subarray(from, to + 1) };
-  }
+  return { column: columnRows(column, from, to), within: within.subarray(from, to), from };
 }
 
 function shifted(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {

@@ -20,13 +20,14 @@ export function isSparse(selection: SelectionVector): selection is Int32Array {
 /** Below one selected row in this many, the rest of a conjunction is evaluated row by row. */
 const sparseShare = 32;
 
-/** The same selection in the form that is faster to continue with. */
-export function settled(selection: SelectionVector): SelectionVector {
+/** The same selection in the form that is faster to continue with; `rows` is the size of the segment, if it selects from a part of it. */
+export function settled(selection: SelectionVector, rows?: number): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
   const count = countOnes(selection);
   if (count === 0) return 'none';
-  return count < selection.length / sparseShare ? numbersIn(selection, count) : selection;
+  const isFew = count < (rows ?? selection.length) / sparseShare;
+  return isFew ? numbersIn(selection, count) : selection;
 }
 
 function numbersIn(mask: Uint8Array, count: number): Int32Array {

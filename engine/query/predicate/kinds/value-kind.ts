@@ -8,7 +8,13 @@ import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { isVariant } from '../variant-place.js';
-import { boundsTest, stringsTest, type Order, type ValueRange } from '../value-bounds.js';
+import {
+  boundsTest,
+  stringsTest,
+  type Order,
+  type Statistic,
+  type ValueRange,
+} from '../value-bounds.js';
 
 /** The parts of a condition on single values; `valueKind` makes the entry of them. */
 export interface ValueKind<C extends ValueCondition> {
@@ -64,10 +70,16 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const place = isVariant(field) ? parts.place?.(condition) : undefined;
       const mayLie = place && mayHold(place);
       const find = columnFinder(field);
-      const isInside = field.isNumberInText
-        ? undefined
-        : (stringsTest(parts.between?.(condition, caseVariants)) ??
-          boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants)));
+      /** Null: the bounds do not tell. Where variants are found by their places, it is not asked. */
+      let inside: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
+      const isInside = (min: Statistic, max: Statistic): boolean => {
+        if (inside === undefined && !field.isNumberInText)
+          inside =
+            stringsTest(parts.between?.(condition, caseVariants)) ??
+            boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
+        inside ??= null;
+        return inside === null || inside(min, max);
+      };
       /** Null: the strings that satisfy the condition are not known. */
       let hashes: readonly FilterHash[] | null | undefined;
       const isIn = (mayContain: (hash: FilterHash) => boolean): boolean => {
@@ -83,7 +95,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         if (mayContain && column.type === field.type && !isIn(mayContain)) return false;
         // Beyond the positions, which variants begin with after the build, the bounds of the strings rule out hardly anything.
         if (segment.areVariantsPlaced && mayLie) return mayLie(segment);
-        if (column.isList || isInside === undefined || column.type !== field.type) return true;
+        if (column.isList || column.type !== field.type) return true;
         const { min, max } = column.stats;
         return min === undefined || max === undefined || isInside(min, max);
       };

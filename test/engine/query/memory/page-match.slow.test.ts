@@ -7,8 +7,10 @@ import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-col
 import {
   groupsToRead,
   matchPages,
+  matchSpans,
   pageQuery,
   pagesToRead,
+  spansToRead,
 } from '../../../../engine/query/memory/page-match.js';
 import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
 import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
@@ -18,6 +20,7 @@ import {
   type SelectionVector,
 } from '../../../../engine/query/memory/match/selection-vector.js';
 import { fieldsRead } from '../../../../engine/query/predicate/kinds.js';
+import type { SegmentView } from '../../../../engine/query/memory/column.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
@@ -89,6 +92,18 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     await bench.close();
   });
 
+  /** Calls `use` with the columns of the segment, which are loaded when they are asked for. */
+  const withView = (use: (view: SegmentView) => void): void => {
+    const segment = { number: 0, path: file.path, rows: rowCount, areVariantsPlaced: false };
+    const snapshot = { key: 1, datasetId: 1, columns, segments: [segment] };
+    const cache = new SegmentCache(256 << 20);
+    try {
+      use(cache.view(snapshot, segment));
+    } finally {
+      cache.close();
+    }
+  };
+
   const some = (row: number): TestRow => rows[row]!;
   const placeOf = (row: TestRow) => row['place'] as { chromosome: string; start: bigint };
 
@@ -137,9 +152,59 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
     });
     expect([...rowNumbers(found!, rows.length)]).toEqual(expected);
+    withView((view) => {
+      const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
+      expect(spans.reduce((sum, span) => sum + span.rows, 0)).toBeLessThan(rowCount / 4);
+      const inMemory = matchSpans(spans, view, matcher(asked.predicate))!;
+      expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
+    });
     // The whole way of a query, whose columns are in no cache.
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(answer.total).toBe(expected.length);
+  });
+
+  test('rows of columns in memory are selected as by whole columns, whatever the filter', () => {
+    const random = new Random(seed);
+    const near = (row: number): readonly (() => unknown)[] => [
+      () => ['depth__gte', Math.floor(row / 100)],
+      () => ['depth__lt', Math.floor(row / 100) + random.below(20)],
+      () => ['score__range', [row / 8, row / 8 + random.below(500)]],
+      () => ['big__range', [`${2n ** 60n + BigInt(row)}`, `${2n ** 60n + BigInt(row + 3_000)}`]],
+      () => ['gene', `gene${Math.floor(row / 500)}`],
+      () => ['gene', null],
+      () => ['flag', random.chance(0.5)],
+      () => ['effects', `effect-${random.below(5)}`],
+      () => ['effects__length__gte', random.below(3)],
+      () => ['ids__prefix', `ENS${random.below(10)}`],
+      () => ['id', some(row)['id']],
+      () => ['id__contains', String(random.below(100))],
+      () => ['variant__prefix', String(some(row)['variant']).slice(0, 11 + random.below(5))],
+      () => ['place.chromosome', placeOf(some(row)).chromosome],
+      () => ['place.start__gte', Number(placeOf(some(row)).start)],
+    ];
+    const filterOf = (row: number, depth: number): unknown => {
+      if (depth > 0 && random.chance(0.4))
+        return { [random.chance(0.5) ? 'and' : 'or']: random.list(1 + random.below(3), () => filterOf(row, depth - 1)) }; // prettier-ignore
+      if (depth > 0 && random.chance(0.2)) return { not: filterOf(row, depth - 1) };
+      return random.pick(near(row))();
+    };
+    let evaluated = 0;
+    withView((view) => {
+      for (let i = 0; i < 300; i++) {
+        const row = random.below(rowCount);
+        const filters = random.list(1 + random.below(4), () => filterOf(row, 2));
+        const { predicate } = parseQuery({ filters }, dataset.fields);
+        const paged = pageQuery(predicate, columns);
+        const spans = paged && spansToRead(file, { ...paged, perRow: Infinity });
+        if (spans === undefined) continue;
+        evaluated += spans.length;
+        const own = matchSpans(spans, view, matcher(predicate))!;
+        const whole = completed(matcher(predicate)(view)) as SelectionVector;
+        const isSame = isDeepStrictEqual(rowNumbers(own, rowCount), rowNumbers(whole, rowCount));
+        expect([filters, isSame]).toEqual([filters, true]);
+      }
+    });
+    expect(evaluated).toBeGreaterThan(50);
   });
 
   /** How many filters were asked, and the answer of the whole way. */
@@ -171,6 +236,13 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      // Few pages are evaluated of columns in memory, too, but where hashes find the value.
+      const ofDepth = (from: number, to: number) =>
+        Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
+      expect(await access(ofDepth(10, 500))).toEqual({ filters: 0, pages: 0, columns: 1 });
+      expect(await access(ofDepth(150, 151))).toEqual({ filters: 0, pages: 1, columns: 0 });
+      expect(await access([['variant__contains', 'x']])).toMatchObject({ columns: 1 });
+      expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 0, columns: 1 });
     } finally {
       await own.close();
     }
@@ -268,6 +340,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     const query = (filters: readonly unknown[]) =>
       pageQuery(parseQuery({ filters }, dataset.fields).predicate, columns);
     expect(pagesToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
+    expect(spansToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
+    // Testing all pages would take longer than the condition.
+    expect(spansToRead(file, { ...query([['depth', 150]])!, perRow: 0.01 })).toBeUndefined();
     expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
     expect(query([])).toBeUndefined();
     const many = Array.from({ length: 65 }, (_, i) => some(i)['variant']);
