@@ -4,6 +4,7 @@ import type { Projected } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
 import { isTermLeaf } from '../text/relevance.js';
+import { crossesValues } from '../text/text-field.js';
 import type { TextFrequencies } from '../text/weigh.js';
 import { accumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
@@ -192,6 +193,10 @@ export class Shard {
   *search(query: ShardSearch): Generator<void, FoundTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
+    for (const { matcher } of texts) {
+      if (query.phrases.some((phrase) => matcher().mayCrossValues(phrase)))
+        return this.#refused(crossesValues(query.field));
+    }
     const found = yield* this.#interruptibly(search(texts, query));
     this.#cache.rest();
     return found;
