@@ -58,7 +58,7 @@ export class ColumnMatcher {
   /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
   hits(phrase: FoldedTerms): Hits {
     const hits = this.#valueHits(phrase);
-    if (!this.column.isList) return hits;
+    if (!this.column.isList || hits.texts.length === 0) return hits;
     const key = keyOf(phrase);
     let ofRows = this.#hitsOfRows.get(key);
     if (ofRows === undefined)
@@ -72,7 +72,7 @@ export class ColumnMatcher {
    */
   mayCrossValues({ terms }: FoldedTerms): boolean {
     const { column } = this;
-    if (!column.isList) return false;
+    if (!column.isList || terms.length < 2) return false;
     const { lengths } = column.lists();
     return terms.some((term, i) => {
       const next = terms[i + 1];
@@ -154,7 +154,7 @@ export class ColumnMatcher {
       found = found === undefined ? texts : intersection(found, texts);
       if (found.length === 0) break;
     }
-    if (found === undefined) return none.texts;
+    if (found === undefined || found.length === 0) return none.texts;
     if (!this.column.isList) return found;
     const times = new Uint32Array(found.length).fill(1);
     return hitsOfRows(this.column.lists(), { texts: found, times }).texts;

@@ -73,6 +73,8 @@ beforeAll(async () => {
     items: maybe(random.list(random.below(3), () => maybe({ note: maybe(text()), names: maybe(random.list(random.below(3), () => maybe(random.pick(some)))) }))), // prettier-ignore
   });
   const segments = [700, 1, 300, 60, 1500, 200].map((rows) => random.list(rows, row));
+  const spanning = [{ note: 'the cancer' }, { note: 'of the' }];
+  segments[0]![0] = { ...segments[0]![0], items: spanning, lists: ['of cancer'] };
   const without = (name: string) => columns.filter((each) => each.name !== name);
   const members = column('info', 'object', [column('AF', 'double')]);
   const stored = [
