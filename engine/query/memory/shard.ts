@@ -38,7 +38,7 @@ import {
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
-import { sendable, SegmentCache } from './segment-cache.js';
+import { maxFiles, sendable, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
@@ -222,11 +222,19 @@ export class Shard {
     return texts;
   }
 
-  /** Loads columns into the part of the cache that is free; returns how many of them are in memory then. */
+  /**
+   * Opens the files of segments, as many as are cached, which reads their footers, and loads columns into the part of the cache that is free;
+   * returns how many of them are in memory then.
+   */
   *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgotten;
     let loaded = 0;
+    for (const segment of snapshot.segments.slice(0, maxFiles)) {
+      this.#cache.file(segment);
+      this.#cache.rest();
+      yield;
+    }
     for (const field of fields) {
       for (const segment of snapshot.segments) {
         if (!this.#cache.hasRoom) return loaded;
