@@ -74,7 +74,7 @@ export function writeColumn(name: string, columns: readonly Data[]): WrittenColu
  * - `rows`: per row: number of values and, if texts are shared, the texts of the values in their order.
  */
 export function writeLists(name: string, { values, starts, slots }: ListedValues): WrittenColumn {
-  const texts = textsOf(values);
+  const texts = textsOf(values, listsCheckedFrom);
   const { dictionary, lengths } = tokenized(texts);
   const numbers = slots.map((slot) => texts.of[slot]! - 1);
   const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
@@ -95,6 +95,12 @@ export function writeLists(name: string, { values, starts, slots }: ListedValues
   const summary = { name, records, texts: texts.count, isShared, isList: true, words } as const;
   return written(summary, { ...lists, texts: list, rows });
 }
+
+/**
+ * Number of texts from which on `textsOf` may find that too many values of lists are distinct: 20,000 names that occur in a large segment
+ * again and again look distinct at first, and their index is a third as large if they are shared.
+ */
+const listsCheckedFrom = 1 << 14;
 
 /** Counts the rows of a text that no other text of the same term has; the terms come one after the other. */
 function rowCounter(
