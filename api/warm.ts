@@ -5,6 +5,7 @@ import { AppError } from '../engine/core/errors.js';
 import { readFile } from '../engine/core/files.js';
 import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
 import type { QueryEngine } from '../engine/query/plan/query-engine.js';
+import type { FieldRef } from '../engine/query/predicate/predicate.js';
 import { runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
@@ -13,8 +14,8 @@ import { archivedProblem, visibleData, type VisibleData } from '../scheduler/job
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last, and for each column that their queries used, the one used last first, loads it and
- * looks a value of it up.
+ * the first page of the datasets that were used last and the footers of their files, and for each column that their queries used, the one
+ * used last first, loads it and looks a value of it up.
  */
 
 interface Warming {
@@ -59,13 +60,16 @@ export async function warm(
   await each(async ({ dataset, fields: names }) => {
     const data = await visibleData(catalog, store, dataset);
     const { snapshot } = data;
+    const load = async (loaded: readonly FieldRef[]): Promise<void> =>
+      queryEngine.memory?.warm(snapshot, loaded, { signal, timeoutMs: warmingMs });
+    await load([]);
     const index = indexFields(data.fields);
     const { results } = await ask(data, { limit: 1 });
     const [record] = JSON.parse(results) as readonly unknown[];
     for (const [i, name] of names.toReversed().entries()) {
       const field = index.find(name);
       if (field === undefined) continue;
-      await queryEngine.memory?.warm(snapshot, [fieldRef(field)], { signal, timeoutMs: warmingMs });
+      await load([fieldRef(field)]);
       const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
       const isShort =
         typeof value === 'number' || (typeof value === 'string' && value.length < 200);

@@ -1,7 +1,7 @@
 import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
-import { segmentFormat } from './segment.js';
+import { isOutdated } from './segment.js';
 import { liveRows, type Segment } from './store.js';
 
 /*
@@ -59,7 +59,7 @@ function largelyDeleted(
 }
 
 function outdated(segments: readonly Segment[]): readonly Segment[] | undefined {
-  const found = segments.find(({ format }) => format < segmentFormat);
+  const found = segments.find(isOutdated);
   return found && [found];
 }
 

@@ -4,7 +4,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { BlockChecksums } from '../core/block-checksums.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { AppError } from '../core/errors.js';
-import { writeIndex } from '../text/index-writer.js';
+import { hasListedTexts, writeIndex } from '../text/index-writer.js';
 import { flushFile, removeFile } from '../core/files.js';
 import { createFile } from '../core/file-writer.js';
 import type { Columns } from '../core/types.js';
@@ -29,11 +29,16 @@ export interface SegmentInput {
 
 /**
  * Grows with what a segment's file holds besides its values: 1 is Parquet with an OffsetIndex, 2 adds the ColumnIndex, and terms of texts
- * that end at underscores, and 3 has checksums of
- * blocks in the log, which also says whether variants follow from coordinates. Segments of earlier formats answer every query,
- * some of them slower, until they are rewritten.
+ * that end at underscores, 3 has checksums of
+ * blocks in the log, which also says whether variants follow from coordinates, and 4 has an index of texts in lists. Segments of earlier
+ * formats answer every query, some of them slower, until they are rewritten.
  */
-export const segmentFormat = 3;
+export const segmentFormat = 4;
+
+/** Whether a segment would be written with more beside its values today. */
+export function isOutdated({ format, columns }: Pick<Segment, 'format' | 'columns'>): boolean {
+  return format < 3 || (format < segmentFormat && hasListedTexts(columns));
+}
 
 /**
  * Writes a segment as one Parquet file at `path`, reads its footer back and compares it with the batches. The file is not durable

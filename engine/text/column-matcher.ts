@@ -1,14 +1,19 @@
 import type { ColumnReader, TermEntry } from './column-reader.js';
 import type { Hits } from './postings.js';
+import { areNeighbours, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
 export type TextQuery =
-  | { readonly kind: 'phrase'; readonly terms: readonly Uint8Array[] }
+  /** The text, or in a list one of its values, contains the terms: all of them, in any order, or consecutively. */
+  | (FoldedTerms & { readonly kind: 'terms' | 'phrase' })
   | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
   /** Texts that match `item` and not `other`. */
   | { readonly kind: 'without'; readonly item: TextQuery; readonly other: TextQuery };
 
-type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
+/** Folded terms, of which a phrase consists or which a text contains. */
+export interface FoldedTerms {
+  readonly terms: readonly Uint8Array[];
+}
 
 /** Rows are returned as a list if fewer than one in this many match, else as a bitmap. */
 const listedShare = 32;
@@ -19,10 +24,14 @@ const maxEntries = 32;
 const noRows = new Int32Array(0);
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
-/** Evaluates queries on the texts of one column of one segment, and caches what it looked up. */
+/**
+ * Evaluates queries on the texts of one column of one segment, and caches what it looked up. In a column that is or lies in a list, all
+ * values of a row are one text here, but what a term or phrase condition asks for must be in one of them.
+ */
 export class ColumnMatcher {
   readonly column: ColumnReader;
   readonly #hits = new Map<string, Hits>();
+  readonly #hitsOfRows = new Map<string, Hits>();
   readonly #entries = new Map<string, TermEntry | 'none'>();
 
   constructor(column: ColumnReader) {
@@ -31,7 +40,8 @@ export class ColumnMatcher {
 
   /** The texts that match a query, ascending. */
   texts(query: TextQuery): Uint32Array {
-    if (query.kind === 'phrase') return this.hits(query).texts;
+    if ('terms' in query)
+      return query.kind === 'terms' ? this.#withAll(query) : this.hits(query).texts;
     if (query.kind === 'without') {
       return without(this.texts(query.item), this.texts(query.other));
     }
@@ -46,11 +56,31 @@ export class ColumnMatcher {
   }
 
   /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
-  hits(phrase: Phrase): Hits {
+  hits(phrase: FoldedTerms): Hits {
+    const hits = this.#valueHits(phrase);
+    if (!this.column.isList || hits.texts.length === 0) return hits;
     const key = keyOf(phrase);
-    let hits = this.#hits.get(key);
-    if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
-    return hits;
+    let ofRows = this.#hitsOfRows.get(key);
+    if (ofRows === undefined)
+      this.#hitsOfRows.set(key, (ofRows = hitsOfRows(this.column.lists(), hits)));
+    return ofRows;
+  }
+
+  /**
+   * Whether a phrase may begin in one value of a list and end in a later one. The relevance that SQL computes counts such an occurrence, and
+   * `hits` does not.
+   */
+  mayCrossValues({ terms }: FoldedTerms): boolean {
+    const { column } = this;
+    if (!column.isList || terms.length < 2) return false;
+    const { lengths } = column.lists();
+    return terms.some((term, i) => {
+      const next = terms[i + 1];
+      if (next === undefined) return false;
+      const last = this.#textsAt(term, (position, text) => position === lengths[text]! - 1);
+      const first = this.#textsAt(next, (position) => position === 0);
+      return areNeighbours(column.lists(), last, first);
+    });
   }
 
   /** The rows whose texts match a query: an ascending list of their numbers, or a bitmap (bitmap.ts) if they are many. */
@@ -60,7 +90,7 @@ export class ColumnMatcher {
     const isFew = this.count(texts) * listedShare < column.rows;
     if (isFew) return texts.length === 0 ? noRows : Int32Array.from(column.rowsOf(texts));
     const bits = new Uint8Array((column.rows + 7) >> 3);
-    if (!column.summary.isShared) {
+    if (!column.sharesTexts) {
       for (let i = 0; i < texts.length; i++) bits[texts[i]! >> 3]! |= 1 << (texts[i]! & 7);
       return bits;
     }
@@ -79,14 +109,14 @@ export class ColumnMatcher {
   }
 
   /** Number of rows whose text contains a phrase. */
-  rowsWith(phrase: Phrase): number {
+  rowsWith(phrase: FoldedTerms): number {
     if (phrase.terms.length === 1) return this.entry(phrase.terms[0]!)?.rows ?? 0;
     return this.count(this.hits(phrase).texts);
   }
 
   /** Number of rows that have one of these texts. */
   count(texts: Uint32Array): number {
-    if (!this.column.summary.isShared || texts.length === 0) return texts.length;
+    if (!this.column.sharesTexts || texts.length === 0) return texts.length;
     const { counts } = this.column.texts();
     let sum = 0;
     for (const text of texts) sum += counts![text]!;
@@ -96,18 +126,53 @@ export class ColumnMatcher {
   /** Drops the hits, which may cover every row, and the entries of terms if they are many. */
   forget(): void {
     this.#hits.clear();
+    this.#hitsOfRows.clear();
     if (this.#entries.size > maxEntries) this.#entries.clear();
   }
 
   /** The entry of a term; undefined if no text contains it. */
   entry(term: Uint8Array): TermEntry | undefined {
-    const key = keyOf({ kind: 'phrase', terms: [term] });
+    const key = keyOf({ terms: [term] });
     let entry = this.#entries.get(key);
     if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term) ?? 'none'));
     return entry === 'none' ? undefined : entry;
   }
 
-  #find({ terms }: Phrase): Hits {
+  /** Like `hits`, but of single values in lists. */
+  #valueHits(phrase: FoldedTerms): Hits {
+    const key = keyOf(phrase);
+    let hits = this.#hits.get(key);
+    if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
+    return hits;
+  }
+
+  #withAll({ terms }: FoldedTerms): Uint32Array {
+    if (terms.length === 1) return this.hits({ terms }).texts;
+    let found: Uint32Array | undefined;
+    for (const term of terms) {
+      const { texts } = this.#valueHits({ terms: [term] });
+      found = found === undefined ? texts : intersection(found, texts);
+      if (found.length === 0) break;
+    }
+    if (found === undefined || found.length === 0) return none.texts;
+    if (!this.column.isList) return found;
+    const times = new Uint32Array(found.length).fill(1);
+    return hitsOfRows(this.column.lists(), { texts: found, times }).texts;
+  }
+
+  /** The values that have a term at a position that passes the test. */
+  #textsAt(term: Uint8Array, test: (position: number, text: number) => boolean): Uint32Array {
+    const entry = this.entry(term);
+    if (entry === undefined) return none.texts;
+    const hits = this.column.hits(entry);
+    const { starts, list } = this.column.positions(entry, hits);
+    return hits.texts.filter((text, i) => {
+      for (let at = starts[i]!; at < starts[i + 1]!; at++) if (test(list[at]!, text)) return true;
+      return false;
+    });
+  }
+
+  #find({ terms }: FoldedTerms): Hits {
     const entries: TermEntry[] = [];
     for (const term of terms) {
       const entry = this.entry(term);
@@ -175,7 +240,7 @@ function occurrences(positioned: readonly PositionedHits[], at: readonly number[
   return count;
 }
 
-function keyOf({ terms }: Phrase): string {
+function keyOf({ terms }: FoldedTerms): string {
   return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 

@@ -14,6 +14,7 @@ import {
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
+import { decodeLists, tokensOfRows, type ValueLists } from './value-lists.js';
 
 /** The entry of a term: its counts, and the location of its lists in their parts. */
 export interface TermEntry {
@@ -41,7 +42,10 @@ export interface TextCache {
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryBytes = 256;
 
-/** Reads the index of one column of one segment. What cannot be decoded is `damaged`. */
+/**
+ * Reads the index of one column of one segment. What cannot be decoded is `damaged`. In a column that is or lies in a list, `find`, `hits` and
+ * `positions` are about the texts of single values, and `texts` about all values of a row as one text, whose number is that of the row.
+ */
 export class ColumnReader {
   readonly summary: ColumnSummary;
   readonly #index: TextIndex;
@@ -52,6 +56,16 @@ export class ColumnReader {
   /** Number of rows of the segment, including those without a text. */
   get rows(): number {
     return this.#index.rows;
+  }
+
+  /** Whether a row may have several values. */
+  get isList(): boolean {
+    return this.summary.isList === true;
+  }
+
+  /** Whether a text may be that of several rows; if not, the number of a text is that of its row. */
+  get sharesTexts(): boolean {
+    return this.summary.isShared && !this.isList;
   }
 
   constructor(index: TextIndex, location: ColumnLocation, cache: TextCache) {
@@ -153,8 +167,21 @@ export class ColumnReader {
   texts(): TextTable {
     return this.#cached(
       'texts',
-      () => decodeTexts(this.#part('texts'), this.summary),
+      () =>
+        this.isList
+          ? { lengths: tokensOfRows(this.lists()), counts: undefined, begins: undefined }
+          : decodeTexts(this.#part('texts'), this.summary),
       ({ lengths, counts }) => lengths.byteLength * (counts ? 3 : 1),
+    );
+  }
+
+  /** The values of each row, of a column that is or lies in a list. */
+  lists(): ValueLists {
+    return this.#cached(
+      'lists',
+      () => decodeLists(this.#part('texts'), this.#part('rows'), this.summary, this.rows),
+      ({ starts, textOf, lengths }) =>
+        starts.byteLength + lengths.byteLength + (textOf?.byteLength ?? 0),
     );
   }
 

@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { ByteWriter, compareBytes } from './bytes.js';
 import { textsOf, type ColumnTexts } from './distinct-strings.js';
+import type { ListedValues } from './listed-values.js';
 import { TermDictionary } from './term-dictionary.js';
 
 /** The parts of a column's index, in the order in which they are stored. */
@@ -15,14 +16,22 @@ export interface ColumnSummary {
   readonly name: string;
   /** Number of rows with a text. */
   readonly records: number;
-  /** Number of texts: of distinct values if rows share texts, else of rows. */
+  /** Number of texts: of distinct values if rows share texts, else of rows; in lists, else of values. */
   readonly texts: number;
-  /** Whether rows share texts; if not, the number of a text is that of its row. */
+  /** Whether rows share texts; if not, the number of a text is that of its row or, in lists, that of its value among all. */
   readonly isShared: boolean;
+  /** Only of a column that is or lies in a list, where a row may have several texts. */
+  readonly isList?: true;
   /** Number of tokens in all rows. */
   readonly words: number;
   /** Bytes of each part. */
   readonly sizes: Readonly<Record<IndexPartName, number>>;
+}
+
+/** A column's index: its summary, and its parts in the order of `partNames`. */
+export interface WrittenColumn {
+  readonly summary: ColumnSummary;
+  readonly parts: readonly Uint8Array[];
 }
 
 /** Terms per block. A lookup reads one block. */
@@ -38,43 +47,105 @@ const blockTerms = 64;
  * - `rows`: if texts are shared, per text its rows (delta).
  * - `blocks`: per block: length of its first term, the term, and the bytes of the block, of its postings and of its positions.
  */
-export function writeColumn(
-  name: string,
-  columns: readonly Data[],
-): { readonly summary: ColumnSummary; readonly parts: readonly Uint8Array[] } {
+export function writeColumn(name: string, columns: readonly Data[]): WrittenColumn {
   const texts = textsOf(columns);
-  const byText = texts.isShared ? rowsOf(texts) : undefined;
-  const dictionary = new TermDictionary();
-  const lengths = new Uint32Array(texts.count);
-  for (let i = 0; i < texts.count; i++) {
-    lengths[i] = dictionary.add(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
-  }
+  const { dictionary, lengths } = tokenized(texts);
+  const byText = texts.isShared ? rowsOf(texts.count, texts.of) : undefined;
   const rowOfText = byText ? undefined : rowNumbers(texts);
-  const lists = writeTerms(dictionary, lengths, byText?.starts, rowOfText);
+  const countRows = byText
+    ? (text: number): number => byText.starts[text + 1]! - byText.starts[text]!
+    : (): number => 1;
+  const lists = writeTerms(dictionary, lengths, countRows, rowOfText);
   const { list, rows, total } = byText
     ? writeShared(lengths, byText)
     : writeOwn(lengths, texts.of, rowOfText!);
-  const parts = {
-    words: lists.words.written(),
-    postings: lists.postings.written(),
-    positions: lists.positions.written(),
-    texts: list.written(),
-    rows: rows.written(),
-    blocks: lists.blocks.written(),
+  const counts = {
+    records: texts.of.reduce((sum, number) => sum + (number > 0 ? 1 : 0), 0),
+    texts: byText ? texts.count : texts.of.length,
+    isShared: byText !== undefined,
+    words: total,
   };
-  const records = texts.of.reduce((sum, number) => sum + (number > 0 ? 1 : 0), 0);
-  const sizes = Object.fromEntries(partNames.map((part) => [part, parts[part].length]));
-  return {
-    summary: {
-      name,
-      records,
-      texts: byText ? texts.count : texts.of.length,
-      isShared: byText !== undefined,
-      words: total,
-      sizes: sizes as ColumnSummary['sizes'],
-    },
-    parts: partNames.map((part) => parts[part]),
+  return written({ name, ...counts }, { ...lists, texts: list, rows });
+}
+
+/**
+ * Writes the inverted index of a column that is or lies in a list, where each value is a text. The parts are those of `writeColumn`, but:
+ * - `texts`: per text: number of tokens.
+ * - `rows`: per row: number of values and, if texts are shared, the texts of the values in their order.
+ */
+export function writeLists(name: string, { values, starts, slots }: ListedValues): WrittenColumn {
+  const texts = textsOf(values, listsCheckedFrom);
+  const { dictionary, lengths } = tokenized(texts);
+  const numbers = slots.map((slot) => texts.of[slot]! - 1);
+  const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
+  const lists = writeTerms(dictionary, lengths, rowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
+  const list = new ByteWriter();
+  for (const length of lengths) list.varint(length);
+  const rows = new ByteWriter();
+  let [records, words] = [0, 0];
+  for (let row = 0; row + 1 < starts.length; row++) {
+    const [from, to] = [starts[row]!, starts[row + 1]!];
+    rows.varint(to - from);
+    if (to > from) records += 1;
+    for (let at = from; at < to; at++) {
+      if (isShared) rows.varint(numbers[at]!);
+      words += lengths[numbers[at]!]!;
+    }
+  }
+  const summary = { name, records, texts: texts.count, isShared, isList: true, words } as const;
+  return written(summary, { ...lists, texts: list, rows });
+}
+
+/**
+ * Number of texts from which on `textsOf` may find that too many values of lists are distinct: 20,000 names that occur in a large segment
+ * again and again look distinct at first, and their index is a third as large if they are shared.
+ */
+const listsCheckedFrom = 1 << 14;
+
+/** Counts the rows of a text that no other text of the same term has; the terms come one after the other. */
+function rowCounter(
+  count: number,
+  starts: Uint32Array,
+  numbers: Uint32Array,
+): (text: number, term: number) => number {
+  const rows = starts.length - 1;
+  const rowOf = new Uint32Array(numbers.length);
+  for (let row = 0; row < rows; row++) rowOf.fill(row, starts[row]!, starts[row + 1]!);
+  const byText = rowsOf(
+    count,
+    numbers.map((number) => number + 1),
+  );
+  const lastTerm = new Uint32Array(rows);
+  return (text, term) => {
+    let found = 0;
+    for (let at = byText.starts[text]!; at < byText.starts[text + 1]!; at++) {
+      const row = rowOf[byText.rows[at]!]!;
+      if (lastTerm[row] === term + 1) continue;
+      lastTerm[row] = term + 1;
+      found += 1;
+    }
+    return found;
   };
+}
+
+function tokenized(texts: ColumnTexts): {
+  readonly dictionary: TermDictionary;
+  readonly lengths: Uint32Array;
+} {
+  const dictionary = new TermDictionary();
+  const lengths = new Uint32Array(texts.count);
+  for (let i = 0; i < texts.count; i++)
+    lengths[i] = dictionary.add(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
+  return { dictionary, lengths };
+}
+
+function written(
+  counts: Omit<ColumnSummary, 'sizes'>,
+  parts: Readonly<Record<IndexPartName, ByteWriter>>,
+): WrittenColumn {
+  const bytes = partNames.map((part) => parts[part].written());
+  const sizes = Object.fromEntries(partNames.map((part, i) => [part, bytes[i]!.length]));
+  return { summary: { ...counts, sizes: sizes as ColumnSummary['sizes'] }, parts: bytes };
 }
 
 /** The rows of each text: those of text i are `rows[starts[i]..starts[i + 1])`. */
@@ -83,7 +154,8 @@ interface RowsByText {
   readonly rows: Uint32Array;
 }
 
-function rowsOf({ count, of }: ColumnTexts): RowsByText {
+/** `of` has 1 + the number of the text of each row, or 0. */
+function rowsOf(count: number, of: Uint32Array): RowsByText {
   const starts = new Uint32Array(count + 1);
   for (const number of of) if (number > 0) starts[number]! += 1;
   for (let i = 1; i <= count; i++) starts[i]! += starts[i - 1]!;
@@ -114,7 +186,7 @@ interface TermLists {
 function writeTerms(
   dictionary: TermDictionary,
   lengths: Uint32Array,
-  starts: Uint32Array | undefined,
+  countRows: (text: number, term: number) => number,
   numbers: Uint32Array | undefined,
 ): TermLists {
   const { texts: textOf, positions: positionOf, first } = occurrences(dictionary, lengths);
@@ -160,7 +232,7 @@ function writeTerms(
       postings.varint(times);
       textBefore = shown;
       texts += 1;
-      rows += starts ? starts[text + 1]! - starts[text]! : 1;
+      rows += countRows(text, number);
     }
     let shared = 0;
     while (shared < term.length && term[shared] === before[shared]) shared += 1;

@@ -15,18 +15,21 @@ export interface ColumnTexts {
 
 /** With a larger share of distinct values, every row gets a text of its own. */
 const maxDistinct = 0.5;
-/** Number of texts from which on that share is checked. */
-const checkFrom = 4096;
+/** Number of texts from which on that share is checked, where the caller does not say. */
+const checkedFrom = 4096;
 
 /**
  * The distinct values of a column of strings in some batches, so that each is tokenized once; if more than half of the values are
  * distinct, one text per non-null row instead (`isShared` is false).
  */
-export function textsOf(columns: readonly Data[]): ColumnTexts & { readonly isShared: boolean } {
+export function textsOf(
+  columns: readonly Data[],
+  checkFrom = checkedFrom,
+): ColumnTexts & { readonly isShared: boolean } {
   const rows = columns.reduce((sum, { length }) => sum + length, 0);
-  const shared = new TextCollector(columns, rows, true).read();
+  const shared = new TextCollector(columns, rows, true, checkFrom).read();
   if (shared) return { ...shared, isShared: true };
-  return { ...new TextCollector(columns, rows, false).read()!, isShared: false };
+  return { ...new TextCollector(columns, rows, false, checkFrom).read()!, isShared: false };
 }
 
 class TextCollector {
@@ -42,6 +45,7 @@ class TextCollector {
     readonly columns: readonly Data[],
     readonly rows: number,
     readonly isShared: boolean,
+    readonly checkFrom: number,
   ) {
     this.#bytes = columns.map(({ values }) => values as Uint8Array);
     this.#of = new Uint32Array(rows);
@@ -61,7 +65,7 @@ class TextCollector {
         const number = this.isShared ? this.#find(batch, from, to) : this.#append(batch, from, to);
         this.#of[row] = number + 1;
         const texts = this.#from.length;
-        if (this.isShared && texts > checkFrom && texts > row * maxDistinct) return undefined;
+        if (this.isShared && texts > this.checkFrom && texts > row * maxDistinct) return undefined;
       }
     }
     if (this.isShared && this.#from.length > row * maxDistinct) return undefined;

@@ -1,6 +1,12 @@
 import { makeData, Utf8, type Data, type RecordBatch, type Struct } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
-import { writeColumn, type ColumnSummary } from './column-writer.js';
+import {
+  writeColumn,
+  writeLists,
+  type ColumnSummary,
+  type WrittenColumn,
+} from './column-writer.js';
+import { listedValues } from './listed-values.js';
 
 /** Changes with the format of the index, the tokenizer and case folding. Indexes of other versions are ignored. */
 export const indexVersion = 3;
@@ -17,17 +23,20 @@ export interface IndexSummary {
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Whether a segment with these columns has an index: columns of type `text` have one, unless they are in lists. */
+/** Whether a segment with these columns has an index: columns of type `text` have one, in objects and lists, too. */
 function hasIndex(columns: Columns): boolean {
-  return columns.some((column) => isIndexed(column) || hasIndex(membersOf(column)));
+  return columns.some((column) => column.type === 'text' || hasIndex(membersOf(column)));
 }
 
-function isIndexed({ type, isList }: Column): boolean {
-  return type === 'text' && !isList;
+/** Whether one of these columns is a text that is or lies in a list. */
+export function hasListedTexts(columns: Columns): boolean {
+  return columns.some((column) =>
+    column.isList ? hasIndex([column]) : hasListedTexts(membersOf(column)),
+  );
 }
 
-function membersOf({ type, isList, children = [] }: Column): Columns {
-  return type === 'object' && !isList ? children : [];
+function membersOf({ type, children = [] }: Column): Columns {
+  return type === 'object' ? children : [];
 }
 
 /** The name of a column in an index: the physical names from the top-level column down, as JSON. */
@@ -46,28 +55,40 @@ export function writeIndex(
   if (!hasIndex(columns)) return undefined;
   const pieces: Uint8Array[] = [];
   const summaries: ColumnSummary[] = [];
-  const write = (below: Columns, parents: readonly Data[], above: readonly string[]): void => {
+  const add = ({ summary, parts }: WrittenColumn): void => {
+    summaries.push(summary);
+    pieces.push(...parts);
+  };
+  const roots = batches.map(({ data }) => data);
+  const write = (below: Columns, parents: readonly Data[], above: Columns): void => {
     for (const column of below) {
-      const path = [...above, column.physical];
-      const members = membersOf(column);
-      if (!isIndexed(column) && !hasIndex(members)) continue;
+      if (!hasIndex([column])) continue;
+      const path = [...above, column];
+      if (column.isList) {
+        for (const text of textsIn(path)) add(writeLists(nameOf(text), listedValues(roots, text)));
+        continue;
+      }
       const datas = parents.map((parent) => memberOf(parent, column.physical));
-      write(members, datas, path);
-      if (!isIndexed(column)) continue;
-      const { summary, parts } = writeColumn(indexedName(path), datas);
-      summaries.push(summary);
-      pieces.push(...parts);
+      if (column.type === 'text') add(writeColumn(nameOf(path), datas));
+      else write(membersOf(column), datas, path);
     }
   };
-  write(
-    columns,
-    batches.map(({ data }) => data),
-    [],
-  );
+  write(columns, roots, []);
   const rows = batches.reduce((sum, { numRows }) => sum + numRows, 0);
   const data = pieces.reduce((sum, { length }) => sum + length, 0);
   pieces.push(ending({ version: indexVersion, rows, bytes: data, columns: summaries }));
   return pieces;
+}
+
+function nameOf(path: Columns): string {
+  return indexedName(path.map(({ physical }) => physical));
+}
+
+/** The paths of the texts in the column at the end of a path, itself included. */
+function textsIn(path: Columns): readonly Columns[] {
+  const last = path.at(-1)!;
+  if (last.type === 'text') return [path];
+  return membersOf(last).flatMap((member) => textsIn([...path, member]));
 }
 
 /** A member of objects; null where its object is null. */

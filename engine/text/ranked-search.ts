@@ -49,13 +49,14 @@ export function* search(
   let total = 0;
   for (const [number, open] of matchers) {
     const matcher = open();
-    if (term === undefined) {
+    // The postings of lists are those of single values.
+    if (term === undefined || matcher.column.isList) {
       const texts = matcher.texts(query);
       total += matcher.count(texts);
       if (page.limit > 0 && texts.length > 0) {
         const table = matcher.column.texts();
         const clauses = phrases.map(({ terms }, i) => ({
-          hits: matcher.hits({ kind: 'phrase', terms }),
+          hits: matcher.hits({ terms }),
           score: scores[i]!,
         }));
         const sums = scoresByText(texts, clauses, table);
@@ -79,7 +80,7 @@ export function* search(
 function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
   if (query.kind === 'and' || query.kind === 'or')
     return query.items.length === 1 ? onlyTerm(query.items[0]!, phrases) : undefined;
-  if (query.kind !== 'phrase' || query.terms.length !== 1 || phrases.length !== 1) return undefined;
+  if (!('terms' in query) || query.terms.length !== 1 || phrases.length !== 1) return undefined;
   const [term] = query.terms;
   const [{ terms }] = phrases as [RankedPhrase];
   return terms.length === 1 && compareBytes(terms[0]!, term!) === 0 ? term : undefined;

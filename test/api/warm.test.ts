@@ -60,9 +60,12 @@ test('the datasets used last are warmed, with the columns used last first; what 
     { dataset: 123, fields: ['gene'] },
     { dataset: first, fields: [] },
   ];
+  // Without fields, files are opened.
   expect(await warmed(hot)).toEqual([
+    [second, []],
     [second, ['info.AF']],
     [second, ['gene']],
+    [first, []],
   ]);
   expect(reports).toEqual([]);
   // First pages, then the values of a record; none of it counts as use.
@@ -79,7 +82,7 @@ test('the datasets used last are warmed, with the columns used last first; what 
 
 test('without any, the newest dataset is', async () => {
   asked.length = 0;
-  expect(await warmed([])).toEqual([]);
+  expect(await warmed([])).toEqual([[datasets[1], []]]);
   expect(asked).toEqual([
     [datasets[1], []],
     [datasets[1], []],

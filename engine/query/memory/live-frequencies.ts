@@ -13,19 +13,21 @@ export function liveFrequencies(
 ): TextFrequencies {
   const { column } = matcher;
   const { summary } = column;
-  const found = phrases.map((terms) => matcher.rowsWith({ kind: 'phrase', terms }));
+  const found = phrases.map((terms) => matcher.rowsWith({ terms }));
   const whole = { records: summary.records, tokens: summary.words, found };
   if (view.deleted === undefined) return whole;
-  const textOf = summary.isShared ? column.textOfRows() : undefined;
+  const textOf = column.sharesTexts ? column.textOfRows() : undefined;
+  const lists = column.isList ? column.lists() : undefined;
   // `textOf` counts from 1; 0 is a row without a text. Where rows share no texts, text i is that of row i, and a row without a text looks
   // like one with an empty text.
-  const hasGaps = textOf === undefined && summary.records < view.rows;
+  const hasGaps = textOf === undefined && lists === undefined && summary.records < view.rows;
   const present = hasGaps ? view.column(field)?.present : undefined;
   const { lengths } = column.texts();
   let { records, tokens } = whole;
   for (const row of view.deleted) {
     const text = textOf === undefined ? row : textOf[row]! - 1;
-    if (text < 0 || present?.[row] === 0) continue;
+    const isMissing = lists ? lists.starts[row] === lists.starts[row + 1] : present?.[row] === 0;
+    if (text < 0 || isMissing) continue;
     records--;
     tokens -= lengths[text]!;
   }

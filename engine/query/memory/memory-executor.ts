@@ -59,7 +59,7 @@ export interface MemoryExecutor extends Executor {
   ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads and resolves when they answer; without this, they start with the first query. */
   start(): Promise<void>;
-  /** Loads the columns of these fields while nothing else is to do, as long as the cache has room. */
+  /** Opens the files of the segments and loads the columns of these fields while nothing else is to do, as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   close(): Promise<void>;
 }

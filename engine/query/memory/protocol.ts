@@ -131,7 +131,7 @@ export function rowPairs(flat: Float64Array): RowRef[] {
   return list;
 }
 
-/** Columns to load while nothing is asked. */
+/** Columns to load while nothing is asked, after the footers of all files. */
 export interface ShardLoad {
   readonly snapshot: number;
   /** The first ones are loaded first. */

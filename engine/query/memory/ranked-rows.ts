@@ -1,9 +1,10 @@
 import { bm25, type Bm25Weight } from '../../text/bm25.js';
-import type { ColumnMatcher } from '../../text/column-matcher.js';
+import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { isOfText, type Leaf, type RankedClause } from '../text/relevance.js';
+import { crossesValues } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type LeafHits } from './clause-scores.js'; // prettier-ignore
 import type { SegmentView } from './column.js';
@@ -74,7 +75,13 @@ export class RankedRows {
     for (const [leaf, weight] of this.#texts) {
       const text = view.text!(leaf.field);
       if (isUnsupported(text)) return text;
-      found.set(leaf, text === 'absent' ? noHits : hitsOf(text, leaf, weight));
+      if (text === 'absent' || leaf.kind === 'wildcard') {
+        found.set(leaf, noHits);
+        continue;
+      }
+      const phrase = { terms: leaf.terms.map(foldTerm) };
+      if (text.mayCrossValues(phrase)) return crossesValues(leaf.field);
+      found.set(leaf, hitsOf(text, phrase, weight));
     }
     // Once the page is full of better rows, most segments are skipped.
     if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
@@ -98,11 +105,10 @@ export class RankedRows {
   }
 }
 
-/** The texts of a segment with the terms of a condition, and their BM25 scores. */
-function hitsOf(matcher: ColumnMatcher, leaf: Leaf, weight: Bm25Weight): LeafHits {
-  if (leaf.kind === 'wildcard') return noHits;
+/** The texts of a segment with a phrase, and their BM25 scores. */
+function hitsOf(matcher: ColumnMatcher, phrase: FoldedTerms, weight: Bm25Weight): LeafHits {
   const { column } = matcher;
-  const { texts, times } = matcher.hits({ kind: 'phrase', terms: leaf.terms.map(foldTerm) });
+  const { texts, times } = matcher.hits(phrase);
   if (texts.length === 0) return noHits;
   const { lengths } = column.texts();
   const scores = new Float64Array(texts.length);
@@ -112,7 +118,7 @@ function hitsOf(matcher: ColumnMatcher, leaf: Leaf, weight: Bm25Weight): LeafHit
     scores[i] = score;
     if (score > most) most = score;
   }
-  const textOf = column.summary.isShared ? column.textOfRows() : undefined;
+  const textOf = column.sharesTexts ? column.textOfRows() : undefined;
   return { texts, scores, most, textOf, isUnweighted: false };
 }
 

@@ -27,7 +27,7 @@ import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
 /** Maximum number of files whose footer is cached. */
-const maxFiles = 512;
+export const maxFiles = 512;
 
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryBytes = 256;

@@ -4,6 +4,7 @@ import type { Projected } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
 import { isTermLeaf } from '../text/relevance.js';
+import { crossesValues } from '../text/text-field.js';
 import type { TextFrequencies } from '../text/weigh.js';
 import { accumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
@@ -45,7 +46,7 @@ import {
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
-import { sendable, SegmentCache } from './segment-cache.js';
+import { maxFiles, sendable, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
@@ -200,6 +201,10 @@ export class Shard {
   *search(query: ShardSearch): Generator<void, FoundTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
+    for (const { matcher } of texts) {
+      if (query.phrases.some((phrase) => matcher().mayCrossValues(phrase)))
+        return this.#refused(crossesValues(query.field));
+    }
     const found = yield* this.#interruptibly(search(texts, query));
     this.#cache.rest();
     return found;
@@ -225,11 +230,19 @@ export class Shard {
     return texts;
   }
 
-  /** Loads columns into the part of the cache that is free; returns how many of them are in memory then. */
+  /**
+   * Opens the files of segments, as many as are cached, which reads their footers, and loads columns into the part of the cache that is free;
+   * returns how many of them are in memory then.
+   */
   *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgotten;
     let loaded = 0;
+    for (const segment of snapshot.segments.slice(0, maxFiles)) {
+      this.#cache.file(segment);
+      this.#cache.rest();
+      yield;
+    }
     for (const field of fields) {
       for (const segment of snapshot.segments) {
         if (!this.#cache.hasRoom) return loaded;

@@ -15,8 +15,6 @@ export function termConditions(predicate: Predicate): readonly TermCondition[] {
 }
 
 /** A condition in the form that the text index answers. */
-export function textQueryOf({ kind, terms: wanted }: TermCondition): TextQuery {
-  const terms = wanted.map(foldTerm);
-  if (kind === 'phrase') return { kind, terms };
-  return { kind: 'and', items: terms.map((term) => ({ kind: 'phrase', terms: [term] })) };
+export function textQueryOf({ kind, terms }: TermCondition): TextQuery {
+  return { kind, terms: terms.map(foldTerm) };
 }

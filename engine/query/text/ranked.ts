@@ -3,6 +3,7 @@ import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { RankedPhrase } from '../../text/ranked-search.js';
+import { textQueryOf } from '../memory/terms.js';
 import type { Selected, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { FieldRef, Predicate, ScoreTerm } from '../predicate/predicate.js';
@@ -73,11 +74,9 @@ export function oneFieldQuery(
 function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   switch (predicate.kind) {
     case 'terms':
-      fields.add(predicate.field.path.join('\n'));
-      return { kind: 'and', items: predicate.terms.map((term) => phrase([term])) };
     case 'phrase':
       fields.add(predicate.field.path.join('\n'));
-      return phrase(predicate.terms);
+      return textQueryOf(predicate);
     case 'or': {
       const items = predicate.items.map((item) => queryOf(item, fields));
       return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };
@@ -101,10 +100,6 @@ function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefin
     default:
       return undefined;
   }
-}
-
-function phrase(terms: readonly string[]): TextQuery {
-  return { kind: 'phrase', terms: terms.map(foldTerm) };
 }
 
 function phraseOf(

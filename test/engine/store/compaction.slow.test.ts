@@ -44,13 +44,28 @@ function committed(
 
 describe('the choice of segments to merge', () => {
   test('falls on segments of an earlier format, one by one, when nothing else is due and the dataset is quiet', () => {
-    const old = { ...segment(122_880), format: segmentFormat - 1 };
+    const old = { ...segment(122_880), format: 2 };
     const small = [segment(1), segment(1), segment(1), segment(1)];
     const all = [segment(122_880), old, segment(100_000), { ...old, path: 'b' }, ...small];
     expect(planMerge(all)).toBeUndefined();
     expect(planMerge(all, true)).toEqual(small);
     expect(planMerge(all.slice(0, 4), true)).toEqual([old]);
     expect(planMerge([segment(122_880)], true)).toBeUndefined();
+  });
+
+  test('falls on segments of format 3 only if they have texts in lists, which get an index', () => {
+    const third = { ...segment(122_880), format: 3 };
+    const text = { name: 't', physical: 't', type: 'text', isList: false } as const;
+    const listed = { ...text, isList: true };
+    const of = (...children: Columns): Columns => [{ ...text, type: 'object', children }];
+    const inLists = [[listed], of(listed), [{ ...of(text)[0]!, isList: true }], of(...of(listed))];
+    for (const columns of [[], [text], of(text)])
+      expect(planMerge([{ ...third, columns }], true)).toBeUndefined();
+    for (const columns of inLists) {
+      const old = { ...third, columns };
+      expect(planMerge([old], true)).toEqual([old]);
+      expect(planMerge([{ ...old, format: segmentFormat }], true)).toBeUndefined();
+    }
   });
 
   test('contains neither a few segments nor large ones', () => {

@@ -10,7 +10,7 @@ import { foldTerm } from '../../../engine/text/fold.js';
 import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random } from '../../random.js';
-import { column, openBench, type Bench, type Dataset } from '../query/dataset.js';
+import { column, listOf, openBench, type Bench, type Dataset } from '../query/dataset.js';
 import { pick, randomText } from './random-strings.js';
 import { seed } from '../../seed.js';
 
@@ -61,6 +61,62 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     }
   });
 
+  test.each([
+    ['lists of texts of their own', 0],
+    ['lists of shared texts', 30],
+  ])('tells of every word in which rows it is and how often: %s', async (_, shared) => {
+    const one = random(seed + shared + 1);
+    const some = Array.from({ length: shared }, () => randomText(one));
+    const text = () => (shared ? pick(one, some) : randomText(one));
+    const below = (limit: number): number => Math.floor(one() * limit);
+    const lists = Array.from({ length: shared ? 700 : 200 }, () =>
+      below(6) === 0 ? null : Array.from({ length: below(4) }, text),
+    );
+    const dataset = await bench.dataset([listOf(column('t', 'text'))], [lists.map((t) => ({ t }))]);
+    const matcher = matcherOf(dataset);
+    const { column: reader } = matcher;
+    const folded = lists.map((list) =>
+      (list ?? []).map((value) =>
+        tokenize(value ?? '').map((word) => Buffer.from(foldTerm(word)).toString()),
+      ),
+    );
+    const { records, isShared, isList, words: total } = reader.summary;
+    expect({ records, isShared, isList, total }).toEqual({
+      records: lists.filter((list) => list?.some((value) => value !== null)).length,
+      isShared: shared > 0,
+      isList: true,
+      total: folded.flat(2).length,
+    });
+    const { lengths } = reader.texts();
+    expect([...lengths]).toEqual(folded.map((values) => values.flat().length));
+    const words = [...new Set(folded.flat(2)), 'absent', 'zzz', ''];
+    const rowsWith = (holds: (value: readonly string[]) => boolean): readonly number[] =>
+      folded.flatMap((values, row) => (values.some(holds) ? [row] : []));
+    for (const [i, word] of words.entries()) {
+      const term = Buffer.from(word);
+      const wanted = rowsWith((value) => value.includes(word));
+      const hits = matcher.hits({ terms: [term] });
+      expect([word, ...hits.texts]).toEqual([word, ...wanted]);
+      expect(matcher.rowsWith({ terms: [term] })).toBe(wanted.length);
+      const times = wanted.map((row) => folded[row]!.flat().filter((other) => other === word));
+      expect([...hits.times]).toEqual(times.map(({ length }) => length));
+      // Two words have to be in one value.
+      const other = words[(i * 7) % words.length]!;
+      const terms = [term, Buffer.from(other)];
+      expect([...matcher.texts({ kind: 'terms', terms })]).toEqual(
+        rowsWith((value) => value.includes(word) && value.includes(other)),
+      );
+      const isPhrase = (value: readonly string[]): boolean =>
+        value.some((first, at) => first === word && value[at + 1] === other);
+      expect([...matcher.texts({ kind: 'phrase', terms })]).toEqual(rowsWith(isPhrase));
+      const isCrossed = folded.some((values) => {
+        const filled = values.filter(({ length }) => length > 0);
+        return filled.some((value, at) => value.at(-1) === word && filled[at + 1]?.[0] === other);
+      });
+      expect([word, other, matcher.mayCrossValues({ terms })]).toEqual([word, other, isCrossed]);
+    }
+  });
+
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
     const none = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
     const path = none.snapshot.files[1]!;
@@ -72,9 +128,12 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     expect(await parquetReadObjects({ file, columns: ['t'] })).toEqual([{ t: 'breast cancer' }]);
   });
 
-  test('that is not what was written, is told and never answers', async () => {
-    const rows = Array.from({ length: 50 }, (_, i) => ({ t: `word${i} cancer` }));
-    const whole = await bench.dataset([column('t', 'text')], [rows]);
+  test.each([
+    ['of a text', column('t', 'text'), (text: string) => text],
+    ['of a list', listOf(column('t', 'text')), (text: string) => [text, 'breast', text]],
+  ])('that is not what was written, is told and never answers: %s', async (_, of, valueOf) => {
+    const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
+    const whole = await bench.dataset([of], [rows]);
     const path = whole.snapshot.files[1]!;
     const bytes = readFileSync(path);
     const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CooperativeScheduler } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { HotColumns } from '../../../../engine/query/memory/hot-columns.js';
@@ -82,6 +82,18 @@ describe('warming', () => {
     expect(await count([['gene', 'G1']])).toBe(200);
     await expect(count([['depth__gt', 3]])).rejects.toThrow();
     expect(hot.list).toEqual([{ dataset: dataset.snapshot.datasetId, fields: ['gene', 'depth'] }]);
+  });
+
+  test('reads the footers of all files, so that a query does not', async () => {
+    await memory.warm(dataset.snapshot, [], {});
+    for (const file of dataset.snapshot.files.slice(1)) {
+      const bytes = await readFile(file);
+      await writeFile(file, bytes.fill('x', bytes.length - 8));
+    }
+    expect(await count([['gene', 'G1']])).toBe(200);
+    const cold = openMemoryExecutor({ threads: 0, cacheMb: 16 });
+    await expect(cold.warm(dataset.snapshot, [], {})).rejects.toMatchObject({ code: 'damaged' });
+    await cold.close();
   });
 
   test('passes over fields that the segments do not store', async () => {

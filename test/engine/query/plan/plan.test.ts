@@ -27,6 +27,7 @@ const columns: Columns = [
   listOf(column('remarks', 'text')),
   column('info', 'object', [column('AF', 'double'), listOf(column('AC', 'integer'))]),
   listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string')])),
+  listOf(column('report', 'object', [column('finding', 'text')])),
   column('genomic_coordinates', 'object', [
     column('build', 'string'),
     column('chromosome', 'string'),

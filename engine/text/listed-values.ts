@@ -1,0 +1,80 @@
+import type { Data, Struct } from 'apache-arrow';
+import type { Columns } from '../core/types.js';
+
+/** The values of a column that is or lies in a list, row after row. */
+export interface ListedValues {
+  /** The column of each batch, without the structure of lists and objects around it. */
+  readonly values: readonly Data[];
+  /** Row r of all batches has the values `slots[starts[r]]` to `slots[starts[r + 1] - 1]`, none of them null. */
+  readonly starts: Uint32Array;
+  /** Numbers of values, counted through all batches. */
+  readonly slots: Uint32Array;
+}
+
+/** The rows of a batch, and the slots of one level of its schema that belong to them. */
+interface SlotsOfRows {
+  readonly data: Data;
+  readonly starts: Uint32Array;
+  readonly slots: Uint32Array;
+}
+
+/** The values of the column at the end of a path, which begins at the top level of the batches. */
+export function listedValues(batches: readonly Data[], path: Columns): ListedValues {
+  const ends = batches.map((batch) => lastLevel(batch, path));
+  const rows = ends.reduce((sum, { starts }) => sum + starts.length - 1, 0);
+  const starts = new Uint32Array(rows + 1);
+  const slots = new Uint32Array(ends.reduce((sum, end) => sum + end.slots.length, 0));
+  let [row, slot, base] = [0, 0, 0];
+  for (const end of ends) {
+    for (let i = 1; i < end.starts.length; i++) starts[++row] = slot + end.starts[i]!;
+    for (const own of end.slots) slots[slot++] = base + own;
+    base += end.data.length;
+  }
+  return { values: ends.map(({ data }) => data), starts, slots };
+}
+
+function lastLevel(batch: Data, path: Columns): SlotsOfRows {
+  const identity = Uint32Array.from({ length: batch.length + 1 }, (_, i) => i);
+  let level: SlotsOfRows = {
+    data: batch,
+    starts: identity,
+    slots: identity.subarray(0, batch.length),
+  };
+  for (const { physical, isList } of path) {
+    const { children } = level.data.type as Struct;
+    const at = children.findIndex(({ name }) => name === physical);
+    level = withoutNulls({ ...level, data: level.data.children[at]! });
+    if (isList) level = withoutNulls(elements(level));
+  }
+  return level;
+}
+
+function withoutNulls({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+  if (data.nullCount === 0) return { data, starts, slots };
+  const kept = new Uint32Array(slots.length);
+  const begins = new Uint32Array(starts.length);
+  let end = 0;
+  for (let row = 0; row + 1 < starts.length; row++) {
+    for (let at = starts[row]!; at < starts[row + 1]!; at++)
+      if (data.getValid(slots[at]!)) kept[end++] = slots[at]!;
+    begins[row + 1] = end;
+  }
+  return { data, starts: begins, slots: kept.subarray(0, end) };
+}
+
+function elements({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+  const offsets = data.valueOffsets as Int32Array;
+  let count = 0;
+  for (const slot of slots) count += offsets[slot + 1]! - offsets[slot]!;
+  const own = new Uint32Array(count);
+  const begins = new Uint32Array(starts.length);
+  let end = 0;
+  for (let row = 0; row + 1 < starts.length; row++) {
+    for (let at = starts[row]!; at < starts[row + 1]!; at++) {
+      const slot = slots[at]!;
+      for (let value = offsets[slot]!; value < offsets[slot + 1]!; value++) own[end++] = value;
+    }
+    begins[row + 1] = end;
+  }
+  return { data: data.children[0]!, starts: begins, slots: own };
+}
