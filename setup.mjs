@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` need before anything is there. This is the only plain JavaScript of the project: it
-// runs on any Node from 20 on and imports nothing that has to be installed. It installs what is missing, finds the
+// What `npm start` and `npm test` need before anything is there: plain JavaScript, which runs on any Node from 20 on and
+// imports nothing that has to be installed. It installs what is missing, finds the
 // runtime, builds what has changed, and hands over to the command. When all is there, that costs a few milliseconds.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -248,17 +248,18 @@ async function build() {
   const fresh = `dist.${process.pid}`;
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
   const discard = () => rmSync(fresh, { recursive: true, force: true });
-  const compiled = await exitOf(runtime(), [tsc, '-p', '.', '--outDir', fresh]);
-  const status = await prepared(compiled, discard);
-  if (status === 0) {
-    mkdirSync(fresh, { recursive: true });
-    writeFileSync(join(fresh, '.strandlake-build'), wanted);
-    rmSync('dist', { recursive: true, force: true });
-    renameSync(fresh, 'dist');
-    return;
+  for (const step of [
+    [tsc, '-p', '.', '--outDir', fresh],
+    ['bundle.mjs', fresh],
+  ]) {
+    const status = await prepared(await exitOf(runtime(), step), discard);
+    if (status === 0) continue;
+    discard();
+    stop('The build failed; the errors are above.', status);
   }
-  discard();
-  stop('The build failed; the errors are above.', status);
+  writeFileSync(join(fresh, '.strandlake-build'), wanted);
+  rmSync('dist', { recursive: true, force: true });
+  renameSync(fresh, 'dist');
 }
 
 /** A hash over name, size and time of everything that the build depends on. */
@@ -276,7 +277,8 @@ function fingerprint() {
       else if (entry.name.endsWith('.ts')) add(path);
     }
   };
-  for (const file of ['tsconfig.json', 'package.json', 'package-lock.json']) add(join(root, file));
+  const files = ['bundle.mjs', 'tsconfig.json', 'package.json', 'package-lock.json'];
+  for (const file of files) add(join(root, file));
   for (const folder of sourceFolders) if (existsSync(folder)) walk(join(root, folder));
   return hash.digest('hex');
 }

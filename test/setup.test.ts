@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.js';
 
-/** A project with no packages: its compiler is a stand-in that counts its runs and "compiles" one program. */
+const bundler = `import { appendFileSync } from 'node:fs';
+  appendFileSync(process.argv[2] + '/cli/strandlake.js', '// bundled');`;
+
+/** A project with no packages: its compiler is a stand-in that counts its runs and "compiles" one program, which its bundler marks. */
 let project: string;
 
 beforeAll(() => {
@@ -19,6 +22,7 @@ beforeAll(() => {
     '{"name":"p","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"p","version":"1.0.0"}}}',
   );
   put('tsconfig.json', '{}');
+  put('bundle.mjs', bundler);
   put('cli/strandlake.ts', 'export {};');
   setup('format'); // installs, then fails for want of the formatter
   put(
@@ -64,7 +68,13 @@ describe('setup', () => {
   });
 
   test('does not build again after an archive or a container has cut the times of files to seconds', () => {
-    const sources = ['tsconfig.json', 'package.json', 'package-lock.json', 'cli/strandlake.ts'];
+    const sources = [
+      'bundle.mjs',
+      'tsconfig.json',
+      'package.json',
+      'package-lock.json',
+      'cli/strandlake.ts',
+    ];
     const touch = (fraction: number): void => {
       for (const file of sources) utimesSync(join(project, file), 1e9 + fraction, 1e9 + fraction);
     };
@@ -93,6 +103,19 @@ describe('setup', () => {
     expect(setup('start')).toMatchObject({ status: 2, stdout: '' });
     expect(setup('start')).toMatchObject({ status: 2, stdout: '' });
     put('cli/strandlake.ts', 'export {};');
+    expect(setup('start').status).toBe(0);
+  });
+
+  test('bundles what is compiled; where that fails, the build before stays in place and the next command tries again', () => {
+    setup('build');
+    const built = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
+    expect(built).toMatch(/\/\/ bundled$/);
+    put('bundle.mjs', 'process.exit(3);');
+    put('cli/strandlake.ts', 'export const changed = true;');
+    for (let i = 0; i < 2; i++) expect(setup('start')).toMatchObject({ status: 3, stdout: '' });
+    expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(built);
+    expect(readdirSync(project).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+    put('bundle.mjs', bundler);
     expect(setup('start').status).toBe(0);
   });
 

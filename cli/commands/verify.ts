@@ -1,7 +1,5 @@
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { openDataFolder } from '../../engine/core/files.js';
-import { openStore } from '../../engine/store/open.js';
-import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
@@ -23,6 +21,11 @@ export const verify: Command = {
     const data = await openDataFolder(await existingFolder(folder ?? values.data, env));
     const catalog = await openCatalog(data.catalog, 'reader');
     try {
+      // Loads the code of all jobs and formats, which no other command needs.
+      const [{ openStore }, { verifyFolder }] = await Promise.all([
+        import('../../engine/store/open.js'),
+        import('../../scheduler/queue/verify-folder.js'),
+      ]);
       const now = Date.now();
       const store = openStore(data);
       const unreferencedBefore = now - graceMs;

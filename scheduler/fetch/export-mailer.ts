@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { ExportRow } from '../../engine/catalog/exports.js';
 import type { Config } from '../../engine/core/config.js';
@@ -86,6 +85,8 @@ export class ExportMailer {
     const { base_url: base } = row.metadata['email'] as { readonly base_url?: string };
     const link = `${base ?? config.publicUrl ?? ''}/v2/dataset_exports/${row.id}/download`;
     const isSecure = protocol === 'smtps:';
+    // Few servers send e-mails, and the package takes a tenth of the time in which the API process starts.
+    const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       ...timeouts,
       host: hostname.replace(/^\[|\]$/g, ''),

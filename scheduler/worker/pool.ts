@@ -104,7 +104,7 @@ export interface PoolOptions {
 export function openPool(options: PoolOptions): Pool {
   const { threads, heapMb, jobMs = 600_000 } = options;
   const pool = new Threads({
-    entry: options.entry ?? new URL('./thread.js', import.meta.url).href,
+    entry: options.entry ?? new URL('./thread-entry.js', import.meta.url).href,
     threads,
     heapMb,
     // A thread that fails between two jobs is replaced; no job fails.
