@@ -87,29 +87,19 @@ function certainCall(node: SyntaxNode): SyntaxNode | undefined {
 
 /** Nodes that are evaluated whenever a node is; not all of them. */
 function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
+  const children = childrenOf(node);
   switch (node.kind) {
-    case 'list':
-    case 'tuple':
-      return node.items.map(({ value }) => value);
-    case 'unary':
-      return [node.operand];
-    case 'binary':
-      return [node.left, node.right];
+    case 'comprehension':
+    case 'lambda':
+      return [];
     case 'and':
     case 'or':
-      return node.operands.slice(0, 1);
-    case 'comparison':
-      return [node.first, ...node.rest.slice(0, 1).map(({ operand }) => operand)];
     case 'conditional':
-      return [node.test];
-    case 'call':
-      return [node.callee, ...node.args.map(({ value }) => value)];
-    case 'subscript':
-      return [node.object, node.index];
-    case 'attribute':
-      return [node.object];
+      return children.slice(0, 1);
+    case 'comparison':
+      return children.slice(0, 2);
     default:
-      return [];
+      return children;
   }
 }
 

@@ -124,6 +124,7 @@ export class CellTextWriter {
     const { begins, ends } = texts;
     if (column === undefined) {
       begins.fill(-1, 0, block.length);
+      texts.view = nothing;
       return;
     }
     const { node, cursors } = column;
@@ -148,7 +149,10 @@ export class CellTextWriter {
     block: RowBlock,
     cells: readonly CellTexts[],
   ): number {
-    for (const { begins } of cells) begins.fill(-1, 0, block.length);
+    for (const texts of cells) {
+      texts.begins.fill(-1, 0, block.length);
+      texts.view = nothing;
+    }
     if (column?.node.writeElements === undefined) return -1;
     const { node, cursors } = column;
     const out = this.block;

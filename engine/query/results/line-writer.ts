@@ -42,6 +42,8 @@ let owner: ReadonlyMap<DataView, Placed> | undefined;
 /** Texts in the memory of the kernel. */
 interface Placed {
   readonly address: number;
+  /** The number of bytes for which there is room. */
+  readonly room: number;
   /** The number of bytes that have been copied. */
   bytes: number;
 }
@@ -190,9 +192,9 @@ export class LineWriter {
   /** The address of the texts in a view, of which the first `used` bytes are copied unless they have been; undefined without room. */
   #copy(view: DataView, used: number, room: number): number | undefined {
     let placed = this.#placed.get(view);
-    if (placed === undefined) {
+    if (placed === undefined || placed.room < used) {
       if (this.#at + room + bytesAtOnce > memoryBytes) return undefined;
-      placed = { address: this.#at, bytes: 0 };
+      placed = { address: this.#at, room, bytes: 0 };
       this.#placed.set(view, placed);
       this.#at += room + bytesAtOnce;
     }

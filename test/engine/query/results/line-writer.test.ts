@@ -101,3 +101,35 @@ test('places texts anew when more pages are read than fit, and when another writ
   other.check();
   expect(outstandingBuffers()).toBe(before);
 });
+
+test('a cell without values may still name the texts of a block before the buffer grew', () => {
+  const texts = { block: new ByteSink(16), kept: new ByteSink(16) };
+  const cells = [newCellTexts(64), newCellTexts(64)];
+  const out = new ByteSink(16);
+  const lines = { before: [fixedText('a'), fixedText('b')], none: fixedText('-'), close: fixedText('\n') }; // prettier-ignore
+  const writer = new LineWriter(lines, cells, 64);
+  let expected = '';
+  const write = (...sizes: readonly (number | null)[]): void => {
+    texts.block.end = 0;
+    for (let i = 0; i < 64; i++) {
+      for (const [cell, size] of sizes.entries()) {
+        const value = size === null ? '' : `${i}`.padEnd(size, 'xy');
+        cells[cell]!.begins[i] = size === null ? -1 : texts.block.end;
+        texts.block.append(Buffer.from(value));
+        cells[cell]!.ends[i] = texts.block.end;
+        expected += `${'ab'[cell]}${size === null ? '-' : value}`;
+      }
+      expected += '\n';
+    }
+    for (const [cell, size] of sizes.entries())
+      if (size !== null) cells[cell]!.view = texts.block.view;
+    writer.write(out, texts, 64);
+  };
+  write(10, 11);
+  const { view, end } = texts.block;
+  expect(view.byteLength).toBeGreaterThan(end);
+  write(Math.ceil(view.byteLength / 64) + 1, null);
+  expect([texts.block.view === view, cells[1]!.view === view]).toEqual([false, true]);
+  expect(Buffer.from(out.written()).toString() === expected).toBe(true);
+  for (const sink of [out, texts.block, texts.kept]) sink.release();
+});
