@@ -6,7 +6,7 @@ import { ValueTable } from '../../../scheduler/expressions/value-table.js';
 import { storedAt } from './call-keys.js';
 import { valuesAt } from './function-values.js';
 import { StringPairs } from './string-pairs.js';
-import { ValueLists } from './value-lists.js';
+import { AnswerLists } from './answer-lists.js';
 
 /** The two fields of a lookup, and how many values of a key are of use. */
 export interface LookupFields {
@@ -20,7 +20,7 @@ export interface LookupFields {
 /** The values of a field of records by the texts of another one. Both stay bytes, as the lines of the records have them. */
 export class LookupTable {
   readonly #keys = new ValueTable();
-  readonly #values: ValueLists;
+  readonly #values: AnswerLists;
   /** The bytes of the lines. */
   readonly #lineBytes: number;
   readonly #ignoresCase: boolean;
@@ -32,7 +32,7 @@ export class LookupTable {
   /** Of the records in lines of JSON, in their order. */
   constructor(lines: readonly RecordBytes[], { key, value, most, ignoresCase }: LookupFields) {
     this.#ignoresCase = ignoresCase;
-    this.#values = new ValueLists(most);
+    this.#values = new AnswerLists(most);
     this.#lineBytes = lines.reduce((sum, { bytes }) => sum + bytes.length, 0);
     const isFlat = key.length === 1 && value.length === 1;
     const pairs = isFlat ? new StringPairs(key[0]!, value[0]!) : null;

@@ -188,6 +188,18 @@ function indexedGroups(
   return indexed;
 }
 
+/** Reads the page index of a field, which the file then keeps: queries use it for columns in memory, too. */
+export function readPageIndex(file: SegmentFile, columns: Columns, field: FieldRef): void {
+  const path = physicalPath(columns, field.path);
+  const leaf = path && file.leaf(path);
+  if (leaf === undefined) return;
+  for (const group of file.groups) {
+    const chunk = group.chunks[leaf.index]!;
+    file.pages(group, chunk);
+    statisticsOf(file, chunk, leaf);
+  }
+}
+
 function pagesIn(groups: readonly IndexedGroup[]): number {
   return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
 }

@@ -25,6 +25,7 @@ import {
   matchSpans,
   pageQuery,
   pagesToRead,
+  readPageIndex,
   spansToRead,
   type PageQuery,
 } from './page-match.js';
@@ -231,8 +232,8 @@ export class Shard {
   }
 
   /**
-   * Opens the files of segments, as many as are cached, which reads their footers, and loads columns into the part of the cache that is free;
-   * returns how many of them are in memory then.
+   * Opens the files of segments, as many as are cached, which reads their footers, and loads columns, with the index of their pages, into
+   * the part of the cache that is free; returns how many of them are in memory then.
    */
   *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
@@ -248,8 +249,10 @@ export class Shard {
         if (!this.#cache.hasRoom) return loaded;
         const view = this.#cache.view(snapshot, segment);
         const text = field.type === 'text' ? view.text!(field) : 'absent';
-        if (text === 'absent' || isUnsupported(text)) view.column(field);
-        else text.column.load();
+        if (text === 'absent' || isUnsupported(text)) {
+          view.column(field);
+          readPageIndex(this.#cache.file(segment), snapshot.columns, field);
+        } else text.column.load();
         loaded++;
         this.#cache.rest();
         yield;

@@ -174,6 +174,12 @@ function holdsOf(predicate: Predicate, value: Plain): boolean {
   }
 }
 
+function anyOf(type: StoredType): Plain {
+  if (type === 'string') return 'x';
+  if (type === 'boolean') return true;
+  return type === 'long' ? 0n : 0;
+}
+
 function randomPredicate(random: Random, fields: readonly Field[], depth: number): Predicate {
   if (depth > 0 && random.chance(0.6)) {
     const items = random.list(2 + random.below(2), () => randomPredicate(random, fields, depth - 1)); // prettier-ignore
@@ -181,10 +187,9 @@ function randomPredicate(random: Random, fields: readonly Field[], depth: number
   }
   const { name, type, lists } = random.pick(fields);
   const field = { name, path: [name], type };
-  const some = (): Plain => {
-    const value = random.pick(lists)[0];
-    return value === undefined || (typeof value === 'number' && Number.isNaN(value)) ? some() : value; // prettier-ignore
-  };
+  const known = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
+  // A field of few rows may have no value.
+  const some = (): Plain => (known.length > 0 ? random.pick(known) : anyOf(type));
   const kind = random.below(type === 'string' ? 6 : 3);
   if (kind === 0 && random.chance(0.3)) return node({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {
