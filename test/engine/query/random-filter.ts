@@ -86,8 +86,12 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
   const { type } = column;
   if (random.chance(0.004))
     return [random.pick([`${name}x`, `${name}.x`, 'bogus', `${name}__`]), 1];
-  if (random.chance(0.006))
-    return [`${name}__${random.pick(strange)}`, wanted(random, made, field)];
+  if (random.chance(0.006)) {
+    const action = random.pick(strange);
+    const value = wanted(random, made, field);
+    // The naive model reads the patterns that the generator makes, not any.
+    return [`${name}__${action}`, action === 'regexp' ? pattern(random, String(value)) : value];
+  }
   if (random.chance(0.006))
     return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrong)];
   if (type === 'object' || type === 'json' || random.chance(0.1))
