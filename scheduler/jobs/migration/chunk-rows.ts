@@ -1,3 +1,4 @@
+import { concatenated } from '../../../engine/core/buffers.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
@@ -136,12 +137,9 @@ function lengthOf({ segment, rows }: ChunkSegment): number {
 function joinLast(whole: ChunkSegment[], parts: readonly ChunkSegment['rows'][]): void {
   if (parts.length < 2) return;
   const last = whole.at(-1)!;
-  const rows = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
+  const rows = parts.map((part) => {
     if (part === 'all') throw new Error(`rows of segment ${last.segment.path} come twice`);
-    rows.set(part, at);
-    at += part.length;
-  }
-  whole[whole.length - 1] = { ...last, rows };
+    return part;
+  });
+  whole[whole.length - 1] = { ...last, rows: concatenated(Int32Array, rows) };
 }
