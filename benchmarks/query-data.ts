@@ -23,7 +23,7 @@ const words = middles.flatMap((middle) =>
 
 /** A word in about a fifth of the records. */
 export const commonWord = words[0]!;
-/** Another word of many records. */
+/** A second word that is in about a fifth of the records, for searches of two words. */
 export const otherWord = words[1]!;
 /** A word in about thirty of a million records. */
 export const rareWord = words.at(-2)!;

@@ -1,5 +1,15 @@
-import type { AggregatedResult, Reporter, Test, TestResult } from '@jest/reporters';
+import type { AggregatedResult, Reporter, Test, TestCaseResult, TestResult } from '@jest/reporters';
 import { relative } from 'node:path';
+
+/** A test that runs for longer is named, and again after every such time: it may hang, and Jest's limit is far away. */
+const namedAfterMs = 60_000;
+
+/** A test file that runs, and the test in it that began last. */
+interface RunningFile {
+  test: string;
+  /** When the test began. */
+  since: number;
+}
 
 /** The options of the run that this reporter reads. */
 interface RunOptions {
@@ -13,9 +23,16 @@ interface RunOptions {
  */
 export default class ProgressReporter implements Pick<
   Reporter,
-  'onRunStart' | 'onTestResult' | 'onRunComplete'
+  | 'onRunStart'
+  | 'onTestFileStart'
+  | 'onTestCaseStart'
+  | 'onTestCaseResult'
+  | 'onTestResult'
+  | 'onRunComplete'
 > {
   readonly #options: RunOptions;
+  readonly #running = new Map<string, RunningFile>();
+  #namer: NodeJS.Timeout | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -23,17 +40,31 @@ export default class ProgressReporter implements Pick<
 
   onRunStart({ numTotalTestSuites }: AggregatedResult): void {
     print(`Running ${numTotalTestSuites} test files`);
+    this.#namer = setInterval(() => this.#nameLongTests(), namedAfterMs / 4).unref();
+  }
+
+  onTestFileStart({ path }: Test): void {
+    this.#running.set(path, { test: 'what comes before the tests', since: Date.now() });
+  }
+
+  onTestCaseStart({ path }: Test, { fullName }: { readonly fullName: string }): void {
+    this.#running.set(path, { test: fullName, since: Date.now() });
+  }
+
+  onTestCaseResult({ path }: Test, { fullName }: TestCaseResult): void {
+    this.#running.set(path, { test: `what follows ${fullName}`, since: Date.now() });
   }
 
   onTestResult({ path }: Test, file: TestResult, results: AggregatedResult): void {
+    this.#running.delete(path);
     const total = results.numTotalTestSuites;
     const done = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites; // prettier-ignore
     const count = `${String(done).padStart(String(total).length)}/${total}`;
     const seconds = ((file.perfStats.end - file.perfStats.start) / 1000).toFixed(1);
     const isFailed = file.numFailingTests > 0 || file.testExecError !== undefined;
-    const source = relative(this.#options.rootDir, path).replace(/^dist\/|\.js$/g, '');
     const elapsed = clock(Date.now() - results.startTime);
-    print(`[${count}  ${elapsed}] ${isFailed ? 'FAIL' : 'pass'} ${source}.ts  ${seconds} s`);
+    const outcome = isFailed ? 'FAIL' : 'pass';
+    print(`[${count}  ${elapsed}] ${outcome} ${this.#sourceOf(path)}  ${seconds} s`);
     if (this.#options.verbose === true) {
       for (const { status, fullName, duration } of file.testResults)
         print(`    ${status} (${duration ?? 0} ms) ${fullName}`);
@@ -43,11 +74,25 @@ export default class ProgressReporter implements Pick<
   }
 
   onRunComplete(_contexts: unknown, results: AggregatedResult): void {
+    clearInterval(this.#namer);
     // A file that could not be loaded has no tests to count, and must not look like success.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const line = `${results.numPassedTests} passed, ${failed} failed`;
     // Jest prints its own summary after every reporter has run; this line comes after that.
     process.once('exit', () => print(`\n${line}`));
+  }
+
+  /** Prints the tests that have run for a multiple of the time since the last look. */
+  #nameLongTests(): void {
+    for (const [path, { test, since }] of this.#running) {
+      const ms = Date.now() - since;
+      if (ms >= namedAfterMs && ms % namedAfterMs < namedAfterMs / 4)
+        print(`    has run for ${clock(ms)}: ${this.#sourceOf(path)}: ${test}`);
+    }
+  }
+
+  #sourceOf(path: string): string {
+    return `${relative(this.#options.rootDir, path).replace(/^dist\/|\.js$/g, '')}.ts`;
   }
 }
 

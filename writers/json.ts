@@ -6,7 +6,7 @@ export const json: Writer<Uint8Array> = {
   format: 'json',
   extension: 'json.gz',
   mediaType: 'application/gzip',
-  description: 'JSON Lines, compressed with gzip: one record per line.',
+  description: 'JSON Lines, compressed with gzip: one record per line, which an import reads back.',
   partRecords: 32_768,
   writesJsonLines: true,
   encode: (records) => gzipMember(records.jsonLines()),

@@ -7,7 +7,7 @@ export interface OperationRow {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** All spellings of the path; the first is the one to use. */
   readonly paths: readonly [string, ...string[]];
-  /** The status of success. */
+  /** The HTTP status code of a successful answer. */
   readonly status: number;
   readonly tag: string;
   readonly summary: string;

@@ -24,7 +24,7 @@ export function isMisfit(value: InputScalar | null | CastError): value is CastEr
   return typeof value === 'object' && value !== null;
 }
 
-/** The misfit of a string of `bytes` bytes in UTF-8, more than the type `string` allows. */
+/** The error of a value that is a string of `bytes` bytes in UTF-8, more than the type `string` allows. */
 export function tooLong(bytes: number): CastError {
   return {
     code: codes.stringLength,

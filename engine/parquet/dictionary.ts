@@ -61,7 +61,7 @@ class DictionaryBuilder {
   #entries = 0;
   #firsts = acquire(Int32Array, 1024);
   #hashes = acquire(Int32Array, 1024);
-  /** Strings only, by entry: the entry that followed its last occurrence. */
+  /** Strings only, by entry: the entry of the value that came after its last occurrence, which is tried first for the next value. */
   #followers = zeroed(1024);
   #slots = zeroed(1024);
   #mask = 1023;

@@ -91,7 +91,7 @@ function plainText(runtime: Runtime, items: readonly (PyValue | undefined)[]): s
   return `${text}]`;
 }
 
-/** The JSON text of a text. Most are short and have nothing to escape, which is told faster than `JSON.stringify` is called. */
+/** A string as a JSON literal. Most strings are short and have nothing to escape, which is told faster than `JSON.stringify` is called. */
 function textLiteral(text: string): string {
   return text.length <= 48 && plainCharacters.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -13,7 +13,7 @@ import { batchOf } from '../engine/store/random.js';
 
 const id = 123456789012341;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
-/** What the catalogue knows: nothing beyond the log. */
+/** The last version that the catalogue has seen: none, so that only the log tells what was committed. */
 const committed = async (): Promise<number> => -1;
 let folder: DataFolder;
 beforeEach(async () => {

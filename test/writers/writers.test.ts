@@ -16,6 +16,7 @@ import { naiveJson, naiveTexts, rawRecords } from '../engine/query/results/naive
 import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
+import { expectSection, markdownTable } from '../written-page.js';
 import { contextOf, whole, written, WriterBench } from './written.js';
 
 let own: WriterBench;
@@ -27,6 +28,11 @@ afterAll(() => own.close());
 test('the help of the command line names every format', () => {
   for (const { format } of writers)
     expect(exportCommand.help).toMatch(new RegExp(`\\b${format}\\b`));
+});
+
+test('docs/exports.md describes every format', () => {
+  const rows = writers.map(({ format, extension, description }) => [`\`${format}\``, `\`.${extension}\``, description]); // prettier-ignore
+  expectSection('docs/exports.md', 'formats', markdownTable([['`format`', 'File', 'Content'], ...rows])); // prettier-ignore
 });
 
 /** The records of a Parquet file as JSON, as DuckDB reads them. */

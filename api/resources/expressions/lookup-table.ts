@@ -81,7 +81,7 @@ export class LookupTable {
     for (const list of new Set(lists)) for (const text of texts) this.#values.addText(list, text);
   }
 
-  /** The number of the list of the key that was taken. */
+  /** The index of the list that belongs to the current key (`#take`). */
   #list(): number {
     return this.#keys.code(this.#formView, this.#range, 0, 1);
   }

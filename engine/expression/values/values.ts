@@ -291,7 +291,7 @@ export interface UniformCalls {
 export interface UniformAnswers {
   /** The JSON text of each answer; an empty one for a call that has to be made alone. */
   readonly texts: PackedTexts;
-  /** The value of an answer, and what keeps the answer, as for a `MissedCall`. */
+  /** The answer at an index, as the answered call that a `MissedCall` becomes. */
   call(at: number): MissedCall;
 }
 

@@ -37,7 +37,7 @@ export function dateText(micros: number): string {
   return text.endsWith('T00:00:00') ? `"${text.slice(0, 10)}"` : `"${text}"`;
 }
 
-/** The JSON text of a text: control characters with capital digits. */
+/** A string as a JSON literal. Control characters have capital hexadecimal digits, `\u001F`. */
 export function quoted(text: string): string {
   const json = JSON.stringify(text);
   if (!json.includes('\\u')) return json;

@@ -72,7 +72,7 @@ export function fieldNames(batches: readonly Pick<AnnotatedBatch, 'names'>[]): r
   return names.delete(errorsField) ? [...names, errorsField] : [...names];
 }
 
-/** The batch with the values of the reserved fields in the reserved columns. */
+/** Copies the values of `_id` and `_commit` that the records have themselves into the columns that every file has for them. */
 function identified(batch: Batch): Batch {
   const children = batch.data.data.children;
   const of = (isWanted: (column: Column) => boolean) =>

@@ -54,7 +54,7 @@ export async function* chunkRows(
   );
   const ordered = new OrderedRows(most, at);
   let whole: ChunkSegment[] = [];
-  /** The batches of the last segment of `whole`, which are joined once it is complete. */
+  /** The batches of the segment that is being filled. They are joined when it is full. */
   let parts: ChunkSegment['rows'][] = [];
   let rows = 0;
   let last = -1;

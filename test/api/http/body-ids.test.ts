@@ -176,6 +176,8 @@ function failures(): readonly string[] {
 function fill(path: string): string {
   const name = path.split('/')[2] ?? '';
   const own = ids[name] ?? ids[`${name}s`];
+  if (own === undefined && path.includes('{id}'))
+    throw new Error(`add ${name} to \`ids\` in this test`);
   return path.replace('{id}', String(own)).replace('{ids}', 'x').replace('{revision}', '1');
 }
 

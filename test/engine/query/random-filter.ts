@@ -123,12 +123,12 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
   }
 }
 
-/** An action on the number of values, and a value for it. */
 /** The actions on numbers, which apply to the number of values, too. */
 const lengthActions = filterActions()
   .filter(({ name, types }) => ['', 'in'].includes(name) || !types.includes('string'))
   .map(({ name }) => (name === '' ? '' : `__${name}`));
 
+/** An action on the number of values, and a value for it. */
 function ofLength(random: Random): readonly [string, unknown] {
   const count = (): number => random.pick([0, 0, 1, 1, 2, 3, 0.5, -1, 2 ** 40]);
   const action = random.pick(lengthActions);

@@ -18,7 +18,7 @@ export function knownResult(result: PyValue, bytes: number): KnownResult {
   return { result, bytes: (isShort ? 0 : bytes) + bytesPerResult };
 }
 
-/** A text of so many characters may be a part of the text of an answer, which stays in memory with it. */
+/** V8 keeps a string of at least this many characters that was cut from another as a reference into it, which holds the other in memory, too. */
 const shortestPart = 13;
 
 /** Results by the values of one input; those by several inputs are in maps inside each other. */

@@ -92,7 +92,7 @@ const changingFields = [
   ...fields,
 ];
 
-/** Fields of which each makes one call, with a text of the record, and none the same one as another. */
+/** Computed fields. Each calls a dataset function once, with a text of the record, and no two make the same call. */
 const joinedFields = [
   { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
   { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
