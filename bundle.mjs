@@ -1,9 +1,11 @@
-// Replaces each entry of a process or a thread in a folder that tsc has built by one that holds all of its modules, ours and those of
-// packages: to find, read and link a thousand modules takes most of a start. What several entries share is in `chunks/`. All other
-// modules stay as they are, for the tests. See docs/decisions/0036-bundles.md.
-import { readFileSync } from 'node:fs';
+// Makes a bundle of each entry of a process or a thread from the TypeScript sources: one file with all of its modules, ours and those of
+// packages, because to find, read and link a thousand modules takes most of a start. What several entries share is in `chunks/`. In a folder that
+// tsc has written, the bundles replace the entries; all other modules stay, for the tests. See docs/decisions/0036-bundles.md.
 import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
 
 /** The modules that processes and threads start with. No other module imports one: it would get another copy of all that is in it. */
 const entries = [
@@ -27,10 +29,13 @@ const notInstalled = [
 
 async function bundle(dist) {
   const build = await rolldown({
-    input: Object.fromEntries(entries.map((entry) => [entry, join(dist, `${entry}.js`)])),
+    input: Object.fromEntries(entries.map((entry) => [entry, join(root, `${entry}.ts`)])),
     platform: 'node',
     external: [...unbundled, ...notInstalled],
-    plugins: [ours(dist), http],
+    plugins: [addresses, http],
+    tsconfig: join(root, 'tsconfig.json'),
+    resolve: { extensionAlias: { '.js': ['.js', '.ts'] } },
+    transform: { target: 'node24', typescript: { optimizeConstEnums: true } },
     onLog: (level, log, report) => (level === 'warn' ? report('error', log) : report(level, log)),
   });
   await build.write({
@@ -50,26 +55,21 @@ async function bundle(dist) {
 }
 
 /**
- * Our modules, with the source maps of tsc. In a bundle, `import.meta.url` is still the address of the module's own file, so that what is named
- * relative to it is found.
+ * In a bundle, `import.meta.url` is the address that tsc gives the module's own file, so that what is named relative to it is found. The file
+ * itself need not exist.
  */
-function ours(dist) {
-  return {
-    name: 'ours',
-    load: {
-      filter: { id: { exclude: [/[\\/]node_modules[\\/]/, /^\0/] } },
-      // Synchronous: these are many small files.
-      handler(id) {
-        const path = relative(dist, id).replaceAll('\\', '/');
-        const code = readFileSync(id, 'utf8');
-        const map = readFileSync(`${id}.map`, 'utf8');
-        if (/import\.meta\.(?!url\b)/.test(code))
-          throw new Error(`${path}: a bundle keeps import.meta.url only`);
-        return { code: code.replaceAll('import.meta.url', `(builtFolder + '${path}')`), map };
-      },
+const addresses = {
+  name: 'addresses',
+  transform: {
+    filter: { id: { exclude: [/[\\/]node_modules[\\/]/, /^\0/] }, code: /import\.meta\./ },
+    handler(code, id) {
+      const path = relative(root, id).replaceAll('\\', '/').replace(/\.ts$/, '.js');
+      if (/import\.meta\.(?!url\b)/.test(code))
+        throw new Error(`${path}: a bundle keeps import.meta.url only`);
+      return { code: code.replaceAll('import.meta.url', `(builtFolder + '${path}')`), map: null };
     },
-  };
-}
+  },
+};
 
 /** Node's own module "http", in CommonJS: as an ES module it also loads `fetch` and all that belongs to it, a tenth of the start of a process. */
 const http = {

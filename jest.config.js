@@ -6,7 +6,8 @@ export default {
   roots: ['<rootDir>/dist/test'],
   testMatch: ['**/*.test.js'],
   transform: {},
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/dist/test/runner/environment.js',
+  runtime: '<rootDir>/dist/test/runner/runtime.js',
   // Ends a test that hangs, and nothing else: a busy machine must not reach it. No test sets a limit of its own.
   testTimeout: 900_000,
   maxWorkers: 2,

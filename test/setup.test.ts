@@ -7,10 +7,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.js';
 
-const bundler = `import { appendFileSync } from 'node:fs';
-  appendFileSync(process.argv[2] + '/cli/strandlake.js', '// bundled');`;
+/** A bundler that counts its runs and "bundles" one program. */
+const bundler = `import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+  appendFileSync('runs', 'b');
+  if (readFileSync('cli/strandlake.ts', 'utf8').includes('a mistake')) process.exit(3);
+  const out = process.argv[2] + '/cli';
+  mkdirSync(out, { recursive: true });
+  writeFileSync(out + '/strandlake.js', \`
+    console.log(JSON.stringify(process.argv.slice(2)));
+    if (process.argv.includes('--exit')) process.exit(7);
+    if (process.argv.includes('--wait')) setInterval(() => {}, 1000);
+  \`);`;
 
-/** A project with no packages: its compiler is a stand-in that counts its runs and "compiles" one program, which its bundler marks. */
+/** A compiler that counts its runs and "compiles" an entry, which the bundler has to replace, and a module. */
+const compiler = `const fs = require('fs');
+  fs.appendFileSync('runs', 'c');
+  if (fs.readFileSync('cli/strandlake.ts', 'utf8').includes('of types')) process.exit(2);
+  const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
+  fs.mkdirSync(out, { recursive: true });
+  fs.writeFileSync(out + '/strandlake.js', 'process.exit(9)');
+  fs.writeFileSync(out + '/module.js', '');`;
+
+/** A project with no packages but stand-ins. */
 let project: string;
 
 beforeAll(() => {
@@ -25,18 +43,7 @@ beforeAll(() => {
   put('bundle.mjs', bundler);
   put('cli/strandlake.ts', 'export {};');
   setup('format'); // installs, then fails for want of the formatter
-  put(
-    'node_modules/typescript/bin/tsc',
-    `const fs = require('fs'); fs.appendFileSync('runs', 'x');
-     if (fs.readFileSync('cli/strandlake.ts', 'utf8').includes('mistake')) process.exit(2);
-     const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
-     fs.mkdirSync(out, { recursive: true });
-     fs.writeFileSync(out + '/strandlake.js', \`
-       console.log(JSON.stringify(process.argv.slice(2)));
-       if (process.argv.includes('--exit')) process.exit(7);
-       if (process.argv.includes('--wait')) setInterval(() => {}, 1000);
-     \`);`,
-  );
+  put('node_modules/typescript/bin/tsc', compiler);
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -45,25 +52,37 @@ describe('setup', () => {
   test('names the commands when asked for one that does not exist', () => {
     const { status, stderr } = setup('strat');
     expect(status).toBe(1);
-    expect(stderr).toContain('unknown command "strat"; there are start, strandlake, test');
+    expect(stderr).toContain('unknown command "strat"; there are start, strandlake, verify');
   });
 
-  test('builds, hands arguments over, and does neither install nor build again', () => {
+  test('bundles without compiling, hands arguments over, and does neither install nor bundle again', () => {
     const first = setup('start', 'a.vcf', '--port', '0');
     expect(JSON.parse(first.stdout)).toEqual(['serve', 'a.vcf', '--port', '0']);
-    const before = builds();
+    expect(runs()).toBe('b');
     const second = setup('strandlake', 'user', 'add');
     expect(JSON.parse(second.stdout)).toEqual(['user', 'add']);
     expect(second.stderr).toBe('');
-    expect(builds()).toBe(before);
+    expect(runs()).toBe('b');
+  });
+
+  test('compiles for tests; then a start finds its bundles, also after a change of a test', () => {
+    const before = runs();
+    setup('build');
+    expect(runs()).toBe(`${before}cb`);
+    expect(existsSync(join(project, 'dist/cli/module.js'))).toBe(true);
+    put('test/some.test.ts', 'export {};');
+    expect(setup('start').status).toBe(0);
+    expect(runs()).toBe(`${before}cb`);
+    setup('build');
+    expect(runs()).toBe(`${before}cbcb`);
   });
 
   test('builds again after a change, and leaves nothing of the build before', () => {
     put('dist/test/stale.test.js', '');
     put('cli/added.ts', 'export {};');
-    const before = builds();
+    const before = runs();
     expect(setup('build').stderr).toBe('Building …\n');
-    expect(builds()).toBe(before + 1);
+    expect(runs()).toBe(`${before}cb`);
     expect(existsSync(join(project, 'dist/test/stale.test.js'))).toBe(false);
   });
 
@@ -80,10 +99,11 @@ describe('setup', () => {
     };
     touch(0.75);
     setup('build');
-    const before = builds();
+    const before = runs();
     touch(0);
     expect(setup('build').stderr).toBe('');
-    expect(builds()).toBe(before);
+    expect(setup('start').stderr).toBe('');
+    expect(runs()).toBe(before);
   });
 
   test('needs no right to write where all is installed and built', () => {
@@ -98,26 +118,23 @@ describe('setup', () => {
     expect(setup('strandlake')).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test('a failing build ends the command, keeps its exit code and tries again next time', () => {
-    put('cli/strandlake.ts', 'a mistake');
-    expect(setup('start')).toMatchObject({ status: 2, stdout: '' });
-    expect(setup('start')).toMatchObject({ status: 2, stdout: '' });
-    put('cli/strandlake.ts', 'export {};');
-    expect(setup('start').status).toBe(0);
-  });
-
-  test('bundles what is compiled; where that fails, the build before stays in place and the next command tries again', () => {
-    setup('build');
-    const built = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
-    expect(built).toMatch(/\/\/ bundled$/);
-    put('bundle.mjs', 'process.exit(3);');
-    put('cli/strandlake.ts', 'export const changed = true;');
-    for (let i = 0; i < 2; i++) expect(setup('start')).toMatchObject({ status: 3, stdout: '' });
-    expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(built);
-    expect(readdirSync(project).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
-    put('bundle.mjs', bundler);
-    expect(setup('start').status).toBe(0);
-  });
+  test.each([
+    ['build', 'a mistake of types', 2],
+    ['start', 'a mistake', 3],
+  ])(
+    'a failing %s keeps its exit code and the build before, and tries again next time',
+    (command, text, code) => {
+      setup('build');
+      const built = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
+      put('cli/strandlake.ts', text);
+      for (let i = 0; i < 2; i++)
+        expect(setup(command)).toMatchObject({ status: code, stdout: '' });
+      expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(built);
+      expect(readdirSync(project).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+      put('cli/strandlake.ts', 'export {};');
+      expect(setup(command).status).toBe(0);
+    },
+  );
 
   test('passes the exit code of the command through', () => {
     expect(setup('strandlake', '--exit').status).toBe(7);
@@ -166,8 +183,8 @@ describe('setup', () => {
         rmSync(join(copy, 'dist'), { recursive: true, force: true });
         mkdirSync(join(copy, 'bin'));
         writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
-        writeFileSync(join(copy, 'node_modules/typescript/bin/tsc'), endless);
-        expect(await stopped()).toBe('-p');
+        writeFileSync(join(copy, 'bundle.mjs'), endless);
+        expect(await stopped()).toMatch(/^dist\.\d+$/);
         expect(readdirSync(copy).filter((name) => name.startsWith('dist'))).toEqual([]);
         rmSync(join(copy, 'node_modules/.strandlake-install'));
         expect(await stopped()).toBe('ci');
@@ -177,6 +194,28 @@ describe('setup', () => {
       }
     },
   );
+
+  test('installs for a start what a server needs, and adds what tests need to what is there', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
+    try {
+      cpSync(project, copy, { recursive: true });
+      rmSync(join(copy, 'node_modules/.strandlake-install'));
+      mkdirSync(join(copy, 'bin'));
+      const noted = `#!${process.execPath}
+        process.getBuiltinModule('fs').appendFileSync('installed', process.argv.slice(2).join(' ') + '\\n');`;
+      writeFileSync(join(copy, 'bin/npm'), noted, { mode: 0o755 });
+      const env = { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` };
+      for (const command of ['start', 'start', 'build', 'start'])
+        spawnSync(process.execPath, ['setup.mjs', command], { cwd: copy, env });
+      const installed = readFileSync(join(copy, 'installed'), 'utf8');
+      expect(installed.trim().split('\n')).toEqual([
+        expect.stringMatching(/^ci .*--omit=dev/),
+        expect.stringMatching(/^install --no-save .*--include=dev/),
+      ]);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
 
   test('works with an empty home directory and installs again when the lock file changes', () => {
     const home = join(project, 'home');
@@ -230,6 +269,7 @@ function setup(...args: string[]): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, ['setup.mjs', ...args], { cwd: project, encoding: 'utf8' });
 }
 
-function builds(): number {
-  return existsSync(join(project, 'runs')) ? readFileSync(join(project, 'runs'), 'utf8').length : 0;
+/** The runs of the compiler, `c`, and of the bundler, `b`, so far. */
+function runs(): string {
+  return existsSync(join(project, 'runs')) ? readFileSync(join(project, 'runs'), 'utf8') : '';
 }

@@ -83,9 +83,12 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
   }
 }
 
-/** Identifies the runtime and the build, which writes all of its files anew: what other code has finished is done again. */
+/** A file that every build writes anew. */
+const built = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
+
+/** Identifies the runtime and the build: what other code has finished is done again. */
 export async function codeVersion(): Promise<string> {
-  const builtAt = await modifiedAt(fileURLToPath(import.meta.url));
+  const builtAt = await modifiedAt(built);
   return `${process.version} ${builtAt}`;
 }
 

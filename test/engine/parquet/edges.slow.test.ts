@@ -10,13 +10,13 @@ import {
   Utf8,
   type Data,
 } from 'apache-arrow';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { difference, encoded, footerOf, readByHyparquet, readByWasm } from './oracles.js';
+import { checkBuffers } from '../../buffers.js';
 
 const column = (
   type: StoredType,
@@ -41,7 +41,7 @@ async function read(it: Column, file: Uint8Array) {
 const repeat = <T>(count: number, value: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => value(i));
 
-afterEach(() => expect(outstandingBuffers()).toBe(0));
+checkBuffers();
 
 describe('extreme values', () => {
   const items = [

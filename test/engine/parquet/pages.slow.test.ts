@@ -1,5 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { describe, expect, test } from '@jest/globals';
 import {
   parquetMetadata,
   readColumnIndex,
@@ -16,6 +15,7 @@ import type { Column, Columns, StoredType, Value } from '../../../engine/core/ty
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import { encoded, readByHyparquet } from './oracles.js';
 import { seed } from '../../seed.js';
+import { checkBuffers } from '../../buffers.js';
 
 const column = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
   name,
@@ -217,7 +217,7 @@ function expectOrder(order: string, pages: readonly IndexedPage[], type: Parquet
   else expect(order).toBe(signs.includes(1) ? 'UNORDERED' : 'DESCENDING');
 }
 
-afterEach(() => expect(outstandingBuffers()).toBe(0));
+checkBuffers();
 
 describe('the pages of a row group', () => {
   test(`are split at the same rows in all leaves, and the offset index has their positions (seed ${seed})`, () => {

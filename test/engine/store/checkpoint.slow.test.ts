@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { readCheckpoint, stateChecksum } from '../../../engine/store/checkpoint.js';
@@ -21,13 +21,14 @@ let root: string;
 let folder: DataFolder;
 let clock = 1_000_000;
 const warnings: string[] = [];
+const { emitWarning } = process;
 beforeAll(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-checkpoint-')));
   folder = await openDataFolder(root);
-  jest.spyOn(process, 'emitWarning').mockImplementation((text) => void warnings.push(String(text)));
+  process.emitWarning = (text: string | Error) => void warnings.push(String(text));
 });
 afterAll(async () => {
-  jest.restoreAllMocks();
+  process.emitWarning = emitWarning;
   await rm(root, { recursive: true });
 });
 

@@ -1,8 +1,7 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
@@ -14,6 +13,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { readByHyparquet, difference } from '../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
+import { checkBuffers } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -69,7 +69,7 @@ async function indexOf(file: string): Promise<Uint8Array> {
   return (await readFile(file)).subarray(begin, dataBytes);
 }
 
-afterEach(() => expect(outstandingBuffers()).toBe(0));
+checkBuffers();
 
 describe('merging', () => {
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);

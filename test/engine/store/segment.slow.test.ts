@@ -3,8 +3,7 @@ import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkFooter } from '../../../engine/store/footer.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
@@ -14,6 +13,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
 import { freshSeed } from '../../seed.js';
+import { checkBuffers } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   return stats;
 }
 
-afterEach(() => expect(outstandingBuffers()).toBe(0));
+checkBuffers();
 
 describe('a segment', () => {
   // A fixed seed and a random one; a failure prints it (threats R2d).

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { deltaStats, leafStatsOf } from '../../../engine/store/delta-stats.js';
@@ -13,13 +12,14 @@ import { segmentProblems } from '../../../engine/store/verify-segment.js';
 import { seed } from '../../seed.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
 import { writeSegment } from './write-segment.js';
+import { checkBuffers } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-segment-')));
 });
 afterAll(() => rm(folder, { recursive: true }));
-afterEach(() => expect(outstandingBuffers()).toBe(0));
+checkBuffers();
 
 interface Written {
   readonly file: string;

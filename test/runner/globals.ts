@@ -1,0 +1,21 @@
+import type * as jestGlobals from '@jest/globals';
+
+/** What Jest gives to a test file, without `jest`, its object for mocks. */
+export type JestGlobals = Pick<
+  typeof jestGlobals,
+  'afterAll' | 'afterEach' | 'beforeAll' | 'beforeEach' | 'describe' | 'expect' | 'test'
+>;
+
+/* The module that test files get as `@jest/globals`. Each test file of a process sets the bindings anew. */
+export let afterAll: JestGlobals['afterAll'];
+export let afterEach: JestGlobals['afterEach'];
+export let beforeAll: JestGlobals['beforeAll'];
+export let beforeEach: JestGlobals['beforeEach'];
+export let describe: JestGlobals['describe'];
+export let expect: JestGlobals['expect'];
+export let test: JestGlobals['test'];
+
+/** Sets the bindings for the test file that is loaded next. */
+export function setGlobals(values: JestGlobals): void {
+  ({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } = values);
+}
