@@ -13,8 +13,11 @@ export class AdmissionCache {
   #query = 0;
   /** Counts are halved earlier if they are of more keys than this. */
   #maxKeys = leastMaxKeys;
+  readonly #counts: CacheCounts;
 
-  constructor(bytes: number) {
+  constructor(bytes: number, counts: CacheCounts = new CacheCounts()) {
+    this.#counts = counts;
+    counts.bytes = 0;
     const window = Math.floor(bytes / windowShare);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -41,6 +44,8 @@ export class AdmissionCache {
     if (entry.query !== this.#query) {
       entry.query = this.#query;
       if (entry.uses < maxUses) entry.uses++;
+      if (entry.part === undefined) this.#counts.misses++;
+      else this.#counts.hits++;
     }
     entry.part?.touch(entry);
     return entry.value;
@@ -52,18 +57,20 @@ export class AdmissionCache {
     entry.part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;
-    if (bytes > this.#window.limit) return this.#admit(entry);
-    this.#window.add(entry);
+    if (bytes > this.#window.limit) this.#admit(entry);
+    else this.#window.add(entry);
     while (!this.#window.isWithinLimit) {
       const oldest = this.#window.oldest!;
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
+    this.#counts.bytes = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldest !== undefined) drop(part.oldest);
+    this.#counts.bytes = 0;
   }
 
   #entry(key: string): Entry {
@@ -97,6 +104,38 @@ export class AdmissionCache {
       if (entry.uses === 0 && entry.part === undefined) this.#entries.delete(key);
     }
     this.#maxKeys = Math.max(leastMaxKeys, 2 * this.#entries.size);
+  }
+}
+
+/** What a cache counts, in memory in which another thread may read it: the sum of the sizes, and how often a query found a value for a key, or none. */
+export class CacheCounts {
+  readonly memory: SharedArrayBuffer;
+  readonly #cells: Float64Array;
+
+  constructor(memory = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory;
+    this.#cells = new Float64Array(memory);
+  }
+
+  get bytes(): number {
+    return this.#cells[0]!;
+  }
+  set bytes(bytes: number) {
+    this.#cells[0] = bytes;
+  }
+
+  get hits(): number {
+    return this.#cells[1]!;
+  }
+  set hits(hits: number) {
+    this.#cells[1] = hits;
+  }
+
+  get misses(): number {
+    return this.#cells[2]!;
+  }
+  set misses(misses: number) {
+    this.#cells[2] = misses;
   }
 }
 

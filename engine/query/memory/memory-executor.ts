@@ -61,6 +61,8 @@ export interface MemoryExecutor extends Executor {
   start(): Promise<void>;
   /** Opens the files of the segments and loads the columns of these fields while nothing else is to do, as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
+  /** The limit of the cache, the bytes of its values, and how often queries found a value in it, or none, since the start. */
+  cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }
 
@@ -96,6 +98,16 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       const { key, shardOf } = await shards.know(snapshot);
       const query = { snapshot: key, fields };
       await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
+    },
+    cacheUsage() {
+      const sum = (key: 'bytes' | 'hits' | 'misses'): number =>
+        shards.counts.reduce((total, counts) => total + counts[key], 0);
+      return {
+        limit: bytes * count,
+        bytes: sum('bytes'),
+        hits: sum('hits'),
+        misses: sum('misses'),
+      };
     },
     close: () => shards.close(),
   };

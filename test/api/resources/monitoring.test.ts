@@ -86,6 +86,26 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });
 
+test('metrics tell how full the cache of columns is, and how often queries found there what they read', async () => {
+  const id = await newDataset();
+  const records = Array.from({ length: 500 }, (_, n) => ({ n, text: `value ${n}` }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records });
+  const lookups = (samples: readonly Sample[], result: string): number =>
+    valueOf(samples, 'strandlake_query_cache_lookups_total', { result });
+  const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
+  const before = await metrics();
+  await sort();
+  const first = await metrics();
+  expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
+  const bytes = valueOf(first, 'strandlake_query_cache_bytes');
+  expect(bytes).toBeGreaterThan(valueOf(before, 'strandlake_query_cache_bytes'));
+  expect(valueOf(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
+  await sort();
+  const second = await metrics();
+  expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
+  expect(valueOf(second, 'strandlake_query_cache_bytes')).toBe(bytes);
+});
+
 test('metrics do not exist for clients behind a proxy', async () => {
   for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
     const { status } = await send(server.url, 'GET', '/metrics', undefined, { [header]: '127.0.0.1' }); // prettier-ignore
