@@ -15,9 +15,9 @@ export class AdmissionCache {
   #maxKeys = leastMaxKeys;
   readonly #counts: CacheCounts;
 
-  constructor(bytes: number, counts: CacheCounts = new CacheCounts()) {
+  constructor(bytes: number, counts = newCacheCounts()) {
     this.#counts = counts;
-    counts.bytes = 0;
+    counts[counted.bytes] = 0;
     const window = Math.floor(bytes / windowShare);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -44,8 +44,7 @@ export class AdmissionCache {
     if (entry.query !== this.#query) {
       entry.query = this.#query;
       if (entry.uses < maxUses) entry.uses++;
-      if (entry.part === undefined) this.#counts.misses++;
-      else this.#counts.hits++;
+      this.#counts[entry.part === undefined ? counted.misses : counted.hits]!++;
     }
     entry.part?.touch(entry);
     return entry.value;
@@ -64,13 +63,13 @@ export class AdmissionCache {
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#counts.bytes = this.size;
+    this.#counts[counted.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldest !== undefined) drop(part.oldest);
-    this.#counts.bytes = 0;
+    this.#counts[counted.bytes] = 0;
   }
 
   #entry(key: string): Entry {
@@ -107,36 +106,15 @@ export class AdmissionCache {
   }
 }
 
-/** What a cache counts, in memory in which another thread may read it: the sum of the sizes, and how often a query found a value for a key, or none. */
-export class CacheCounts {
-  readonly memory: SharedArrayBuffer;
-  readonly #cells: Float64Array;
+/** What a cache counts, in memory that another thread may read. */
+export type CacheCounts = Float64Array<SharedArrayBuffer>;
 
-  constructor(memory = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory;
-    this.#cells = new Float64Array(memory);
-  }
+/** The places of the counts: the sum of the sizes, and how often a query found a value for a key, or none. */
+export const counted = { bytes: 0, hits: 1, misses: 2 } as const;
 
-  get bytes(): number {
-    return this.#cells[0]!;
-  }
-  set bytes(bytes: number) {
-    this.#cells[0] = bytes;
-  }
-
-  get hits(): number {
-    return this.#cells[1]!;
-  }
-  set hits(hits: number) {
-    this.#cells[1] = hits;
-  }
-
-  get misses(): number {
-    return this.#cells[2]!;
-  }
-  set misses(misses: number) {
-    this.#cells[2] = misses;
-  }
+export function newCacheCounts(): CacheCounts {
+  const places = Object.keys(counted).length;
+  return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 
 /** The window is one part in this many. */

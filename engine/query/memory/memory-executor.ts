@@ -13,6 +13,7 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
+import { counted } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { frequencies, merged, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
@@ -100,8 +101,8 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
     },
     cacheUsage() {
-      const sum = (key: 'bytes' | 'hits' | 'misses'): number =>
-        shards.counts.reduce((total, counts) => total + counts[key], 0);
+      const sum = (key: keyof typeof counted): number =>
+        shards.counts.reduce((total, counts) => total + counts[counted[key]]!, 0);
       return {
         limit: bytes * count,
         bytes: sum('bytes'),

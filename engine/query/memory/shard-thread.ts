@@ -1,5 +1,5 @@
 import { fromErrorValue, toErrorValue } from '../../core/errors.js';
-import { CacheCounts } from './admission-cache.js';
+import { newCacheCounts, type CacheCounts } from './admission-cache.js';
 import { serveShard } from './serve.js';
 import type { FromShard, ToShard } from './protocol.js';
 
@@ -12,10 +12,10 @@ export interface ShardThread {
   close(): Promise<void>;
 }
 
-/** What the thread of a shard starts with; `counts` is the memory of `CacheCounts`. */
+/** What the thread of a shard starts with. */
 export interface ShardData {
   readonly cacheBytes: number;
-  readonly counts: SharedArrayBuffer;
+  readonly counts: CacheCounts;
 }
 
 /** What happens to a shard's thread. */
@@ -39,8 +39,8 @@ export async function openShardThread(
   entry: string = new URL('./thread.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
-  const counts = new CacheCounts();
-  const data: ShardData = { cacheBytes, counts: counts.memory };
+  const counts = newCacheCounts();
+  const data: ShardData = { cacheBytes, counts };
   const threads = new Threads({
     entry,
     threads: 1,
@@ -58,7 +58,7 @@ export async function openShardThread(
 
 /** A shard in the calling thread, for tests: messages are copied all the same. */
 export async function openInlineShard(cacheBytes: number): Promise<ShardThread> {
-  const counts = new CacheCounts();
+  const counts = newCacheCounts();
   const shard = serveShard(cacheBytes, counts);
   return {
     counts,

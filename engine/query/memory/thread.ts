@@ -1,7 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { outcomeOf } from '../../core/outcome.js';
 import { handedOver } from '../../core/threads.js';
-import { CacheCounts } from './admission-cache.js';
 import type { FromShard, ToShard } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve.js';
@@ -10,7 +9,7 @@ import type { ShardData } from './shard-thread.js';
 /* A worker thread of the API process with one shard. */
 
 const { cacheBytes, counts } = workerData as ShardData;
-const shard = serveShard(cacheBytes, new CacheCounts(counts));
+const shard = serveShard(cacheBytes, counts);
 
 /** Answers one message. The bytes of records are handed over, not copied. */
 export async function answer(message: ToShard): Promise<unknown> {

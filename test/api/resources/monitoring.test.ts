@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { budgets } from '../../../engine/core/budgets.js';
 import { startLab } from '../lab.js';
 import { idOf, send } from '../server.js';
 
@@ -118,6 +119,19 @@ test('the server says that it lives and that it is ready', async () => {
   expect([live.status, live.json]).toEqual([200, { status: 'ok' }]);
   const ready = await send(server.url, 'GET', '/readyz');
   expect([ready.status, ready.json]).toEqual([200, { status: 'ready', problems: [] }]);
+});
+
+test('the server is not ready while the disk has less free space than writes leave', async () => {
+  const limits = budgets as unknown as Record<string, number>;
+  const { diskReserveBytes } = budgets;
+  limits['diskReserveBytes'] = 2 ** 60;
+  try {
+    const { status, json } = await send(server.url, 'GET', '/readyz');
+    const problems = ['the disk of the data folder is full'];
+    expect([status, json]).toEqual([503, { status: 'not ready', problems }]);
+  } finally {
+    limits['diskReserveBytes'] = diskReserveBytes;
+  }
 });
 
 test('usage counts what the vaults hold that the user may read', async () => {
