@@ -119,7 +119,7 @@ export class ErrorsFilter implements ExceptionFilter {
     void reply.send(Buffer.from(JSON.stringify(body)));
   }
 
-  /** The answer 405 or 501 to a request for which there is no route. */
+  /** The answer 404, 405 or 501 to a request for which there is no route. */
   private forUnknownMethod(
     error: unknown,
     request: ApiRequest,
@@ -130,11 +130,18 @@ export class ErrorsFilter implements ExceptionFilter {
     const unserved = unservedMessage(request.method, path);
     if (unserved !== undefined) return { status: 501, body: { detail: unserved }, isBug: false };
     const methods = this.methodsOf(path);
-    if (methods.length === 0) return undefined;
+    if (methods.length === 0)
+      return { status: 404, body: { detail: unknownPath(request.method, path) }, isBug: false };
     reply.header('Allow', methods.join(', '));
     const detail = `Method "${request.method}" not allowed.`;
     return { status: 405, body: { detail }, isBug: false };
   }
+}
+
+/** Not the text for an unknown id, for which it could be taken. Clients know the first words (contract 2.2). */
+function unknownPath(method: string, path: string): string {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return `Not found: this server has no operation ${method} ${shown}; /docs lists them.`;
 }
 
 /** The line of the log about an error of ours. */

@@ -1,14 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { freeBytes, readSystemFile } from '../../engine/core/files.js';
+import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 
 /** What the metrics are read from. */
 interface MetricSources {
   readonly catalog: Catalog;
   readonly scheduler: Scheduler;
+  readonly queryEngine: QueryEngine;
   readonly data: DataFolder;
 }
 
@@ -20,7 +22,7 @@ export class Metrics {
   readonly #registry = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
   readonly #requests: Histogram;
 
-  constructor({ catalog, scheduler, data }: MetricSources) {
+  constructor({ catalog, scheduler, queryEngine, data }: MetricSources) {
     const registers = [this.#registry];
     this.#registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     collectDefaultMetrics({ register: this.#registry });
@@ -72,6 +74,28 @@ export class Metrics {
         free.set(await freeBytes(data.root));
       },
     );
+    const { memory } = queryEngine;
+    if (memory !== undefined) {
+      gauge('query_cache_bytes', 'Bytes of the columns that queries keep.', [], (bytes) => {
+        bytes.set(memory.cacheUsage().bytes);
+      });
+      gauge('query_cache_limit_bytes', 'Most bytes that they may have.', [], (limit) => {
+        limit.set(memory.cacheUsage().limit);
+      });
+      const lookups = new Counter({
+        name: 'strandlake_query_cache_lookups',
+        help: 'What queries looked up in the cache of columns, and whether it was there.',
+        labelNames: ['result'],
+        registers: [],
+        collect() {
+          const { hits, misses } = memory.cacheUsage();
+          this.reset();
+          this.inc({ result: 'hit' }, hits);
+          this.inc({ result: 'miss' }, misses);
+        },
+      });
+      this.#registry.registerMetric(lookups);
+    }
     gauge('worker_up', 'Whether the worker process runs.', [], (up) => {
       up.set(scheduler.status().workerPid === null ? 0 : 1);
     });

@@ -11,7 +11,7 @@ interface UnservedOperation {
 
 /** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
 export const unservedOperations: readonly UnservedOperation[] = [
-  { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'Synchronisation of vaults', instead: 'vaults of this server have nothing to synchronise with' },
+  { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'the synchronisation of vaults, which have no storage elsewhere', instead: 'upload files with POST /v2/objects' },
 ]; // prettier-ignore
 
 /** What a request for an operation that the server does not have is told; undefined for other requests. */

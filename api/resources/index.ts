@@ -198,7 +198,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: TokensController, operations: [tokenOperations], declarations: [token] },
   { controller: PasswordsController, operations: [passwordOperations], schemas: passwordSchemas },
   { controller: ApplicationsController, operations: [applicationOperations], declarations: [application] },
-  { controller: ApplicationSecretsController, operations: [applicationSecretOperations], schemas: [applicationSecret] },
+  { controller: ApplicationSecretsController, operations: [applicationSecretOperations], schemas: [applicationSecret.schema] },
   { controller: AuthorizationController, operations: [authorizationOperations] },
   { controller: OauthController, operations: [oauthOperations], schemas: oauthSchemas },
   { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },

@@ -32,6 +32,7 @@ export const auditActions = [
   'password.set',
   'application.create',
   'application.replace_secret',
+  'application.update',
   'application.delete',
   'beacon.change',
 ] as const;
@@ -140,6 +141,17 @@ export async function audit(
     subjectName: subject.name,
     details,
   });
+}
+
+/** The details of an update: of each property that differs, by its name in the interface, the values before and after. */
+export function differences<R extends object>(
+  before: R,
+  after: R,
+  names: { readonly [K in keyof R]?: string },
+): JsonObject {
+  const keys = (Object.keys(names) as (keyof R)[]).filter((key) => before[key] !== after[key]);
+  const detail = (key: keyof R): JsonObject => ({ before: before[key], after: after[key] });
+  return Object.fromEntries(keys.map((key) => [names[key], detail(key)]));
 }
 
 function conditions(filter: AuditFilter): Sql[] {

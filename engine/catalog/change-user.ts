@@ -1,5 +1,5 @@
 import { AppError, invalid, notFound } from '../core/errors.js';
-import { audit, type AuditSubject } from './audit-log.js';
+import { audit, differences, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import type { UserRow } from './users.js';
 
@@ -23,7 +23,7 @@ export async function changeUser(
 ): Promise<UserRow> {
   const user = await tx.users.get(id);
   if (user === undefined) throw notFound();
-  const { isActive = user.isActive, ...others } = patch;
+  const { isActive = user.isActive } = patch;
   checkRole(user, patch.role);
   // Choice: an account always has its owner.
   if (!isActive && user.role === 'primary_owner') {
@@ -41,14 +41,9 @@ export async function changeUser(
   if (isActive !== user.isActive) {
     await audit(tx, { actor, action: isActive ? 'user.reactivate' : 'user.deactivate', subject });
   }
-  const keys = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
-  const differing = (Object.keys(keys) as (keyof typeof keys)[]).filter(
-    (key) => others[key] !== undefined && others[key] !== user[key],
-  );
-  if (differing.length > 0) {
-    const details = Object.fromEntries(
-      differing.map((key) => [keys[key], { before: user[key], after: changed[key] }]),
-    );
+  const names = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
+  const details = differences(user, changed, names);
+  if (Object.keys(details).length > 0) {
     await audit(tx, { actor, action: 'user.update', subject, details });
   }
   return changed;

@@ -104,8 +104,9 @@ export class ExportMailer {
         to: { name: '', address: user?.email ?? '' },
         subject: `The export of ${name} is ready`,
         text: [
-          `${row.filename}: ${row.documentsCount} records, ${row.bytes} bytes.`,
-          `Download it from ${link} until ${new Date(row.expiresAt ?? 0).toISOString()}.`,
+          `${row.filename}: ${counted(row.documentsCount ?? 0, 'record')}, ${counted(row.bytes ?? 0, 'byte')}.`,
+          `It can be downloaded until ${new Date(row.expiresAt ?? 0).toISOString()}, with a token of yours:`,
+          `curl -LOJ -H 'Authorization: Bearer <token>' '${link}'`,
           ...(row.targetFullPath === null ? [] : [`It is also stored at ${row.targetFullPath}.`]),
           '',
         ].join('\n'),
@@ -114,4 +115,8 @@ export class ExportMailer {
       transport.close();
     }
   }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,16 +1,7 @@
 import type { ApplicationRow } from '../../../engine/catalog/applications.js';
 import type { Form } from '../../http/form.js';
-import { constant, declareResource } from '../../http/resource.js';
-import {
-  answerSchema,
-  boolean,
-  filledText,
-  id,
-  nullableText,
-  oneOf,
-  readBy,
-  text,
-} from '../../http/schema.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { boolean, filledText, id, nullableText, oneOf, readBy, text } from '../../http/schema.js';
 import {
   createdAndUpdated,
   descriptionField,
@@ -78,77 +69,86 @@ const webAddress = {
   initial: null,
 };
 
+const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationContext>>> = {
+  class_name: constant('Application'),
+  id: { type: id, example: 7 },
+  client_id: {
+    type: text,
+    description: 'The id as text, which OAuth2 calls the client identifier.',
+    example: '7',
+    show: (row) => String(row.id),
+  },
+  url: {
+    type: text,
+    example: 'http://localhost:7878/v2/applications/7',
+    show: (row, { origin }) => `${origin}/v2/applications/${row.id}`,
+  },
+  name: { type: filledText, example: 'Variant browser', create: 'required', update: true },
+  description: { ...descriptionField, initial: null, example: 'Shows the variants of a panel.' },
+  client_type: {
+    ...written,
+    type: oneOf('confidential', 'public'),
+    description:
+      'confidential: it sends its secret; public: it cannot keep one and has to use PKCE.',
+    example: 'confidential',
+    initial: 'confidential',
+  },
+  redirect_uris: {
+    type: readBy(text, readRedirectUris),
+    description:
+      'Separated by spaces. An authorization request has to name one of them, letter for letter.',
+    example: 'https://apps.example.org/callback',
+    create: 'required',
+    update: true,
+  },
+  scopes: {
+    ...written,
+    type: oneOf('read', 'read write'),
+    description: 'The most that users can grant it.',
+    example: 'read',
+    initial: 'read',
+  },
+  web_url: webAddress,
+  help_url: { ...webAddress, example: null },
+  source_url: { ...webAddress, example: null },
+  tags: { ...tagsField, initial: [], example: ['browser'] },
+  is_public: {
+    ...written,
+    type: boolean,
+    description: 'Whether users of every account may see and authorize it.',
+    example: false,
+    initial: false,
+  },
+  ...ownerFields,
+  ...createdAndUpdated,
+};
+
 /** An application: a client of OAuth2 (contract 18). */
 export const application = declareResource<ApplicationRow, ApplicationContext>({
   name: 'Application',
   description: 'An application that users may authorize, by OAuth2, to act in their name.',
-  fields: {
-    class_name: constant('Application'),
-    id: { type: id, example: 7 },
-    client_id: {
-      type: text,
-      description: 'The id as text, which OAuth2 calls the client identifier.',
-      example: '7',
-      show: (row) => String(row.id),
-    },
-    url: {
-      type: text,
-      example: 'http://localhost:7878/v2/applications/7',
-      show: (row, { origin }) => `${origin}/v2/applications/${row.id}`,
-    },
-    name: { type: filledText, example: 'Variant browser', create: 'required', update: true },
-    description: { ...descriptionField, initial: null, example: 'Shows the variants of a panel.' },
-    client_type: {
-      ...written,
-      type: oneOf('confidential', 'public'),
-      description:
-        'confidential: it sends its secret; public: it cannot keep one and has to use PKCE.',
-      example: 'confidential',
-      initial: 'confidential',
-    },
-    redirect_uris: {
-      type: readBy(text, readRedirectUris),
-      description:
-        'Separated by spaces. An authorization request has to name one of them, letter for letter.',
-      example: 'https://apps.example.org/callback',
-      create: 'required',
-      update: true,
-    },
-    scopes: {
-      ...written,
-      type: oneOf('read', 'read write'),
-      description: 'The most that users can grant it.',
-      example: 'read',
-      initial: 'read',
-    },
-    web_url: webAddress,
-    help_url: { ...webAddress, example: null },
-    source_url: { ...webAddress, example: null },
-    tags: { ...tagsField, initial: [], example: ['browser'] },
-    is_public: {
-      ...written,
-      type: boolean,
-      description: 'Whether users of every account may see and authorize it.',
-      example: false,
-      initial: false,
-    },
-    ...ownerFields,
-    ...createdAndUpdated,
-  },
+  fields,
   examples: {
     create: { name: 'Variant browser', redirect_uris: 'https://apps.example.org/callback' },
   },
 });
 
-/** The secret of an application, which only its own operation shows. */
-export const applicationSecret = answerSchema(
-  'ApplicationSecret',
-  'The secret of an application.',
-  {
-    client_id: { type: text, example: '7' },
+interface ApplicationSecretContext extends ApplicationContext {
+  readonly clientSecret: string;
+}
+
+/** An application with its secret, which only the operations on the secret show. */
+export const applicationSecret = declareResource<ApplicationRow, ApplicationSecretContext>({
+  name: 'ApplicationSecret',
+  description: 'An application with its secret.',
+  fields: {
+    ...(fields as Readonly<
+      Record<string, ResourceField<ApplicationRow, ApplicationSecretContext>>
+    >),
     client_secret: {
       type: text,
       example: '5f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a',
+      show: (_, { clientSecret }) => clientSecret,
     },
   },
-);
+});

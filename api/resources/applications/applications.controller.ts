@@ -1,7 +1,7 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
 import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
-import { audit, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
@@ -10,8 +10,8 @@ import { crudController } from '../../http/crud.js';
 import { oneId, omitUndefined, value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
-import type { Caller } from '../../http/request.js';
-import { presenterFor } from '../presenter.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { presenterFor, type Presenter } from '../presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
 /** The operations on applications. */
@@ -58,12 +58,7 @@ export const ApplicationsController = crudController<
   },
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
-    return Promise.all(
-      rows.map(async ({ userId }) => ({
-        user: await presenter.user(userId),
-        origin: request.origin,
-      })),
-    );
+    return Promise.all(rows.map((row) => contextOf(row, presenter)));
   },
   create: ({ catalog }, { caller, form, values }) => {
     form.done();
@@ -85,9 +80,18 @@ export const ApplicationsController = crudController<
       return row;
     });
   },
-  resolve: async (_context, caller) => {
-    requireUserItself(caller);
-    return {};
+  update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
+    form.done();
+    return catalog.transaction(async (tx) => {
+      const before = await tx.applications.get(id);
+      const row = await tx.applications.update(id, values);
+      if (before === undefined || row === undefined) return undefined;
+      const details = differences(before, row, auditedNames);
+      const subject = subjectOf(row);
+      if (Object.keys(details).length > 0)
+        await audit(tx, { actor: user, action: 'application.update', subject, details });
+      return row;
+    });
   },
   delete: ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
@@ -96,19 +100,28 @@ export const ApplicationsController = crudController<
     }),
 });
 
+/** What decides who gets tokens of users, and which. */
+const auditedNames = {
+  name: 'name',
+  redirectUris: 'redirect_uris',
+  scopes: 'scopes',
+  clientType: 'client_type',
+  isPublic: 'is_public',
+} as const;
+
 /** The operations on the secret of an application. */
 export const applicationSecretOperations = declareOperations('applicationSecrets', 'Applications', {
   get: {
     method: 'GET',
     paths: ['/v2/applications/:id/secret'],
     summary: 'Returns the secret of an application; for its owner.',
-    answer: applicationSecret,
+    answer: applicationSecret.schema,
   },
   replace: {
     method: 'POST',
     paths: ['/v2/applications/:id/secret'],
     summary: 'Replaces the secret of an application; the one before is refused from then on.',
-    answer: applicationSecret,
+    answer: applicationSecret.schema,
   },
 });
 
@@ -119,8 +132,8 @@ export class ApplicationSecretsController {
 
   @Operation(applicationSecretOperations.get)
   @Access('read', 'application', 'write')
-  get(@Resource() row: ApplicationRow): object {
-    return this.#view(row);
+  get(@Resource() row: ApplicationRow, @Req() request: ApiRequest): Promise<object> {
+    return this.#view(row, request);
   }
 
   @Operation(applicationSecretOperations.replace)
@@ -128,23 +141,33 @@ export class ApplicationSecretsController {
   async replace(
     @Resource() { id, secretVersion }: ApplicationRow,
     @CurrentCaller() { user }: Caller,
+    @Req() request: ApiRequest,
   ): Promise<object> {
     const patch = { secretVersion: secretVersion + 1 };
-    return this.context.catalog.transaction(async (tx) => {
+    const replaced = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
       if (row === undefined) throw notFound();
       const subject = subjectOf(row);
       await audit(tx, { actor: user, action: 'application.replace_secret', subject });
-      return this.#view(row);
+      return row;
     });
+    return this.#view(replaced, request);
   }
 
-  #view(row: ApplicationRow): object {
-    return {
-      client_id: String(row.id),
-      client_secret: clientSecretOf(row, this.context.signingKey),
-    };
+  async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {
+    const clientSecret = clientSecretOf(row, this.context.signingKey);
+    return applicationSecret.view(row, {
+      ...(await contextOf(row, presenterFor(this.context, request))),
+      clientSecret,
+    });
   }
+}
+
+async function contextOf(
+  { userId }: ApplicationRow,
+  presenter: Presenter,
+): Promise<ApplicationContext> {
+  return { user: await presenter.user(userId), origin: presenter.origin };
 }
 
 function subjectOf({ id, name, accountId }: ApplicationRow): AuditSubject {

@@ -113,7 +113,8 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
     return null;
   }
   if (start === undefined) {
-    form.fail('start', 'A referenceName needs a start, with alternateBases or an end.');
+    if (form.raw('start') === undefined)
+      form.fail('start', 'A referenceName needs a start, with alternateBases or an end.');
     return null;
   }
   if (end === undefined) {

@@ -1,5 +1,5 @@
 import { requireAdministrator, viewerOf } from '../../../engine/catalog/access.js';
-import { audit, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { GroupFilter, GroupRow, NewGroup } from '../../../engine/catalog/groups.js';
 import { crudController } from '../../http/crud.js';
 import { ids, oneId, omitUndefined, value } from '../../http/list-query.js';
@@ -70,11 +70,7 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
       const before = await tx.groups.get(id);
       const row = await tx.groups.update(id, values);
       if (row === undefined || before === undefined) return undefined;
-      const details = Object.fromEntries(
-        (['name', 'description'] as const)
-          .filter((key) => row[key] !== before[key])
-          .map((key) => [key, { before: before[key], after: row[key] }]),
-      );
+      const details = differences(before, row, { name: 'name', description: 'description' });
       await audit(tx, { actor: user, action: 'group.update', subject: groupSubject(row), details });
       return row;
     });

@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { fullName } from '../../../engine/catalog/users.js';
+import { fullName, type UserRow } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Public } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
@@ -143,7 +143,7 @@ export class AuthorizationController {
     const owner = await this.context.catalog.users.get(application.userId);
     return consentPage(csrfToken, {
       request: asked,
-      owner: owner ? `${fullName(owner)} (${owner.email})` : 'a user who was removed',
+      owner: owner ? nameAndAddress(owner) : 'a user who was removed',
       email: principal.user.email,
       tokensPath: `${request.pathPrefix}/v2/tokens`,
     });
@@ -197,6 +197,12 @@ const unknownLink = messagePage(
   'It was used, or is older than 15 minutes. Whoever runs the server makes another with strandlake user login-link.',
   { status: 400 },
 );
+
+/** A user without a name is called by the address. */
+function nameAndAddress(user: UserRow): string {
+  const name = fullName(user);
+  return name === user.email ? name : `${name} (${user.email})`;
+}
 
 /** 303, so that a browser never sends the form on (RFC 9700, section 4.12). */
 function redirected(reply: ApiReply, location: string): string {

@@ -1,5 +1,6 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import { isSameSecret } from '../../../engine/catalog/secrets.js';
+import { budgets } from '../../../engine/core/budgets.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { freeBytes } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
@@ -43,9 +44,6 @@ export const monitoringOperations = declareOperations('', 'Service', {
   },
 });
 
-/** With less free space, writing stops (`file-writer.ts`). */
-const leastFreeBytes = 1 << 20;
-
 /**
  * What monitoring asks for.
  *
@@ -70,7 +68,7 @@ export class MonitoringController {
     await catalog.isIssued(0).catch(() => problems.push('the catalogue does not answer'));
     if (scheduler.status().workerPid === null) problems.push('the worker process does not run');
     const free = await freeBytes(data.root).catch(() => 0);
-    if (free < leastFreeBytes) problems.push('the disk of the data folder is full');
+    if (free < budgets.diskReserveBytes) problems.push('the disk of the data folder is full');
     if (problems.length > 0) reply.code(503);
     return { status: problems.length > 0 ? 'not ready' : 'ready', problems };
   }

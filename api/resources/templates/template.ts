@@ -9,6 +9,7 @@ import {
   jsonObject,
   listOf,
   nullable,
+  oneOf,
   readBy,
   reference,
   text,
@@ -43,6 +44,12 @@ function readFields(form: Form, key: string): readonly JsonObject[] | undefined 
   return fields;
 }
 
+function readVersion(form: Form, key: string): string | undefined {
+  const version = form.text(key);
+  if (version === undefined || !/\s/.test(version)) return version;
+  return form.fail(key, `${JSON.stringify(version.slice(0, 200))} has spaces; write it without.`);
+}
+
 function params(type: ValueType, description: string) {
   return { ...written, type, description, example: {}, initial: {} };
 }
@@ -65,8 +72,19 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     },
     name: { type: filledText, example: 'Somatic variants', create: 'required', update: true },
     description: { ...descriptionField, initial: null },
-    version: { ...written, type: text, example: '1.0.0', initial: '' },
-    template_type: { ...written, type: text, example: 'dataset', initial: 'dataset' },
+    version: {
+      ...written,
+      type: readBy(text, readVersion),
+      description: 'Without spaces.',
+      example: '1.0.0',
+      initial: '',
+    },
+    template_type: {
+      ...written,
+      type: oneOf('dataset', 'recipe', 'search'),
+      example: 'dataset',
+      initial: 'dataset',
+    },
     is_public: {
       ...written,
       type: boolean,

@@ -13,8 +13,11 @@ export class AdmissionCache {
   #query = 0;
   /** Counts are halved earlier if they are of more keys than this. */
   #maxKeys = leastMaxKeys;
+  readonly #counts: CacheCounts;
 
-  constructor(bytes: number) {
+  constructor(bytes: number, counts = newCacheCounts()) {
+    this.#counts = counts;
+    counts[counted.bytes] = 0;
     const window = Math.floor(bytes / windowShare);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -41,6 +44,7 @@ export class AdmissionCache {
     if (entry.query !== this.#query) {
       entry.query = this.#query;
       if (entry.uses < maxUses) entry.uses++;
+      this.#counts[entry.part === undefined ? counted.misses : counted.hits]!++;
     }
     entry.part?.touch(entry);
     return entry.value;
@@ -52,18 +56,20 @@ export class AdmissionCache {
     entry.part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;
-    if (bytes > this.#window.limit) return this.#admit(entry);
-    this.#window.add(entry);
+    if (bytes > this.#window.limit) this.#admit(entry);
+    else this.#window.add(entry);
     while (!this.#window.isWithinLimit) {
       const oldest = this.#window.oldest!;
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
+    this.#counts[counted.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldest !== undefined) drop(part.oldest);
+    this.#counts[counted.bytes] = 0;
   }
 
   #entry(key: string): Entry {
@@ -98,6 +104,17 @@ export class AdmissionCache {
     }
     this.#maxKeys = Math.max(leastMaxKeys, 2 * this.#entries.size);
   }
+}
+
+/** What a cache counts, in memory that another thread may read. */
+export type CacheCounts = Float64Array<SharedArrayBuffer>;
+
+/** The places of the counts: the sum of the sizes, and how often a query found a value for a key, or none. */
+export const counted = { bytes: 0, hits: 1, misses: 2 } as const;
+
+export function newCacheCounts(): CacheCounts {
+  const places = Object.keys(counted).length;
+  return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 
 /** The window is one part in this many. */

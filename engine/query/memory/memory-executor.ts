@@ -13,6 +13,7 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
+import { counted } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { frequencies, merged, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
@@ -61,6 +62,8 @@ export interface MemoryExecutor extends Executor {
   start(): Promise<void>;
   /** Opens the files of the segments and loads the columns of these fields while nothing else is to do, as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
+  /** The limit of the cache, the bytes of its values, and how often queries found a value in it, or none, since the start. */
+  cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }
 
@@ -96,6 +99,16 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       const { key, shardOf } = await shards.know(snapshot);
       const query = { snapshot: key, fields };
       await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
+    },
+    cacheUsage() {
+      const sum = (key: keyof typeof counted): number =>
+        shards.counts.reduce((total, counts) => total + counts[counted[key]]!, 0);
+      return {
+        limit: bytes * count,
+        bytes: sum('bytes'),
+        hits: sum('hits'),
+        misses: sum('misses'),
+      };
     },
     close: () => shards.close(),
   };

@@ -7,7 +7,7 @@ import { RecentMap } from '../../core/recent-map.js';
 import type { RowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
-import { AdmissionCache } from './admission-cache.js';
+import { AdmissionCache, type CacheCounts } from './admission-cache.js';
 import type {
   DistinctStrings,
   MemoryColumn,
@@ -66,9 +66,9 @@ export class SegmentCache {
   /** The indexes in which terms may have been looked up. */
   readonly #searched = new Set<ColumnMatcher>();
 
-  constructor(bytes: number) {
+  constructor(bytes: number, counts?: CacheCounts) {
     this.#bytes = bytes;
-    this.entries = new AdmissionCache(bytes);
+    this.entries = new AdmissionCache(bytes, counts);
   }
 
   /** A query begins, of which the next calls are part. */

@@ -1,15 +1,19 @@
 import { canceled } from '../../core/errors.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { CacheCounts } from './admission-cache.js';
 import { CooperativeScheduler } from './cooperative-tasks.js';
 import type { FromShard, ToShard } from './protocol.js';
 import { Shard } from './shard.js';
 
 /** Opens a shard that answers messages; those that ask for rows or records take turns. */
-export function serveShard(cacheBytes: number): {
+export function serveShard(
+  cacheBytes: number,
+  counts?: CacheCounts,
+): {
   answer(message: ToShard): Promise<FromShard>;
   close(): void;
 } {
-  const shard = new Shard(cacheBytes);
+  const shard = new Shard(cacheBytes, counts);
   const tasks = new CooperativeScheduler();
   const inTurns = async <T>(
     id: number,

@@ -1,4 +1,5 @@
 import { fromErrorValue, toErrorValue } from '../../core/errors.js';
+import { newCacheCounts, type CacheCounts } from './admission-cache.js';
 import { serveShard } from './serve.js';
 import type { FromShard, ToShard } from './protocol.js';
 
@@ -6,7 +7,15 @@ import type { FromShard, ToShard } from './protocol.js';
 export interface ShardThread {
   /** Rejects with an `AppError` if the shard failed, and with any other error if its thread exited. */
   run(message: ToShard): Promise<FromShard>;
+  /** Of the cache of the shard; over all threads that the shard has had. */
+  readonly counts: CacheCounts;
   close(): Promise<void>;
+}
+
+/** What the thread of a shard starts with. */
+export interface ShardData {
+  readonly cacheBytes: number;
+  readonly counts: CacheCounts;
 }
 
 /** What happens to a shard's thread. */
@@ -30,24 +39,29 @@ export async function openShardThread(
   entry: string = new URL('./thread.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
+  const counts = newCacheCounts();
+  const data: ShardData = { cacheBytes, counts };
   const threads = new Threads({
     entry,
     threads: 1,
     tasksPerThread: messagesAtOnce,
-    data: { cacheBytes },
+    data,
     onExit: events.exited,
     onError: (error) => events.report(`a query thread exited: ${String(error)}`),
   });
   return {
     run: (message) => threads.run('answer', message),
+    counts,
     close: () => threads.close(),
   };
 }
 
 /** A shard in the calling thread, for tests: messages are copied all the same. */
 export async function openInlineShard(cacheBytes: number): Promise<ShardThread> {
-  const shard = serveShard(cacheBytes);
+  const counts = newCacheCounts();
+  const shard = serveShard(cacheBytes, counts);
   return {
+    counts,
     async run(message) {
       try {
         return structuredClone(await shard.answer(structuredClone(message)));

@@ -16,6 +16,7 @@ import {
   type SelectionVector,
 } from './match/selection-vector.js';
 
+import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './column.js';
 import { matchers, type Matcher } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
@@ -59,8 +60,8 @@ export class Shard {
   readonly #snapshots = new Map<number, ShardSnapshot>();
   readonly #projections = new Map<number, readonly Projected[]>();
 
-  constructor(cacheBytes: number) {
-    this.#cache = new SegmentCache(cacheBytes);
+  constructor(cacheBytes: number, counts?: CacheCounts) {
+    this.#cache = new SegmentCache(cacheBytes, counts);
   }
 
   learn(snapshot: ShardSnapshot): void {

@@ -6,6 +6,7 @@ import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
+import type { CacheCounts } from './admission-cache.js';
 import type { FromShard, ShardSnapshot, ToShard } from './protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
@@ -154,6 +155,11 @@ export class Shards {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** What the caches of the threads have counted; nothing before these start. */
+  get counts(): readonly CacheCounts[] {
+    return this.#threads.map(({ counts }) => counts);
   }
 
   async close(): Promise<void> {

@@ -4,10 +4,12 @@ import { handedOver } from '../../core/threads.js';
 import type { FromShard, ToShard } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve.js';
+import type { ShardData } from './shard-thread.js';
 
 /* A worker thread of the API process with one shard. */
 
-const shard = serveShard((workerData as { readonly cacheBytes: number }).cacheBytes);
+const { cacheBytes, counts } = workerData as ShardData;
+const shard = serveShard(cacheBytes, counts);
 
 /** Answers one message. The bytes of records are handed over, not copied. */
 export async function answer(message: ToShard): Promise<unknown> {

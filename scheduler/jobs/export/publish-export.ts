@@ -114,13 +114,15 @@ export async function publishExport(
   const time = now();
   let blob: string | undefined;
   const completed = catalog.transaction(async (tx) => {
-    const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
-    blob = target?.blob;
     // The name under which a browser saves the file; it is never used as a path.
     const filename = `${dataset?.filename ?? 'export'}-${row.id}.${extension}`;
+    const provenance = fileProvenance(result, filename);
+    const exported = { file, extension, mediaType, provenance };
+    const target = await targetOf(tx, row, result, exported, data);
+    blob = target?.blob;
     await tx.exports.update(row.id, {
       filename,
-      provenance: fileProvenance(result, filename),
+      provenance,
       bytes: result.bytes,
       documentsCount: result.records,
       logVersion: result.version,
@@ -165,7 +167,12 @@ async function targetOf(
   tx: Tables,
   row: ExportRow,
   result: ExportResult,
-  exported: { readonly file: string; readonly extension: string; readonly mediaType: string },
+  exported: {
+    readonly file: string;
+    readonly extension: string;
+    readonly mediaType: string;
+    readonly provenance: JsonObject;
+  },
   data: DataFolder,
 ): Promise<{ readonly objectId: number; readonly blob: string } | undefined> {
   if (row.targetFullPath === null) return undefined;
@@ -192,6 +199,8 @@ async function targetOf(
     await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
+  const metadata = { ...object.metadata, provenance: exported.provenance };
+  await tx.objects.update(object.id, { metadata });
   await tx.fileVersions.publish(object, { ...content, revision, documentsCount: result.records });
   return { objectId: object.id, blob };
 }

@@ -3,6 +3,8 @@ import { exampleOfAnswer, schemaOfAnswer } from '../../../api/http/openapi.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
+import { startHost } from '../../../scheduler/worker/host.js';
+import type { ToWorker } from '../../../scheduler/worker/messages.js';
 import { mistakes } from '../json-schema.js';
 import {
   idOf,
@@ -12,6 +14,7 @@ import {
   makeMigration,
   send,
   startServer,
+  waitFor,
   type Client,
   type TestServer,
 } from '../server.js';
@@ -20,7 +23,15 @@ import {
 
 const rows = Object.values(operations);
 const withJson = rows.filter(({ answer }) => typeof answer === 'object');
-const withBody = rows.filter(({ body }) => typeof body === 'object');
+const isCancel = ({ body }: OperationRow): boolean => (body as NamedSchema | undefined)?.name === 'Cancel'; // prettier-ignore
+const cancels = rows.filter(isCancel);
+const withBody = rows.filter((row) => typeof row.body === 'object' && !isCancel(row));
+const reads = withJson.filter(({ method }) => method === 'GET');
+const deletes = withJson.filter(({ method }) => method === 'DELETE');
+/** Those that need nothing but their address. */
+const bare = withJson.filter(
+  ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
+);
 
 let server: TestServer;
 let ann: Client;
@@ -28,10 +39,27 @@ let ann: Client;
 let ids: Record<string, number | string>;
 /** A dataset without records. */
 let empty: number;
+/** While it is set, the worker gets no work before it is told to cancel it. */
+let isHeld = false;
+let held: ToWorker[] = [];
 
 beforeAll(async () => {
   const foxes = 'The quick brown fox jumps over the lazy dog'; // the etag of the examples is its MD5
-  server = await startServer({ limits: { multipartBytes: foxes.length } });
+  server = await startServer({
+    limits: { multipartBytes: foxes.length },
+    scheduler: {
+      startHost: (...args) => {
+        const host = startHost(...args);
+        const send = (message: ToWorker): void => {
+          held.push(message);
+          if (isHeld && message.type === 'run') return;
+          for (const one of held) host.send(one);
+          held = [];
+        };
+        return { ...host, send };
+      },
+    },
+  });
   ann = await server.user('ann', { role: 'admin' });
   const ada = await server.user('ada');
   await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
@@ -59,6 +87,11 @@ beforeAll(async () => {
   const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
   const bare = { vault_id: made.vaultId, name: 'empty' };
   empty = idOf(await ann.post('/v2/datasets', bare));
+  const fields = [{ name: 'gene', data_type: 'boolean' }];
+  const booleans = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'booleans', fields })); // prettier-ignore
+  const rejectedImport = await ann.post('/v2/dataset_imports', { dataset_id: booleans, records });
+  const rejectedMigration = await ann.post('/v2/dataset_migrations', { source_id: datasetId, target_id: booleans }); // prettier-ignore
+  await waitFor(ann, `/v2/dataset_migrations/${idOf(rejectedMigration)}`);
   const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'Cohort 2024' };
   const file = await ann.post('/v2/objects', {
     vault_id: made.vaultId,
@@ -128,6 +161,8 @@ beforeAll(async () => {
     dataset_imports: idOf(imported),
     dataset_exports: made.exportId,
     dataset_migrations: await makeMigration(ann, datasetId),
+    rejected_import: idOf(rejectedImport),
+    rejected_migration: idOf(rejectedMigration),
     source_id: datasetId,
     target_id: datasetId,
     dataset_commits: Number(commit?.['id']),
@@ -159,6 +194,8 @@ const special = new Map([
   ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
+  ['imports.rejected', 'rejected_import'],
+  ['migrations.rejected', 'rejected_migration'],
 ]);
 
 /** The address of an operation on the live server. */
@@ -221,11 +258,9 @@ describe('the schemas', () => {
 });
 
 describe('the live answers', () => {
-  test.each(withJson.filter(({ method }) => method === 'GET').map((row) => [row.id, row] as const))(
+  test.each(reads.map((row) => [row.id, row] as const))(
     '%s satisfies its schema',
     async (_, row) => {
-      // The import and the migration of the fixture have rejected nothing.
-      if (['imports.rejected', 'migrations.rejected'].includes(row.id)) return;
       const place = row.id === 'datasets.beacon' ? '&chromosome=14&coordinate=23424840' : '';
       const answer = await ann.get(`${target(row)}?redirect=${place}`);
       expect([row.id, answer.status]).toEqual([row.id, 200]);
@@ -240,12 +275,6 @@ describe('the live answers', () => {
       const code = ids[`${id} code`];
       const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
       const answer = await ann.call(row.method, target(row), body);
-      // What has ended cannot be canceled any more; the request is understood.
-      const isCancel = (row.body as NamedSchema).name === 'Cancel';
-      if (isCancel) {
-        expect([id, answer.status === 400 || answer.status === 200]).toEqual([id, true]);
-        return;
-      }
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
       const json: unknown = JSON.parse(answer.text);
       expectDeclared(row, json);
@@ -254,28 +283,65 @@ describe('the live answers', () => {
     },
   );
 
-  test.each(
-    withJson.filter(({ method }) => method === 'DELETE').map((row) => [row.id, row] as const),
-  )('%s satisfies its schema', async (_, row) => {
-    const name = row.id.split('.')[0]!;
-    const created = operations[`${name}.create`];
-    let path = target(row);
-    if (created !== undefined && name !== 'exports') {
-      const body = withLiveIds((created.body as NamedSchema).example) as object;
-      // A field of a dataset with records cannot be deleted, and a name may be taken.
-      const unique = {
-        ...body,
-        ...(name === 'fields' && { dataset_id: empty }),
-        ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
-        ...(name === 'users' && { email: 'leaver@acme.org' }),
-      };
-      const answer = await ann.call('POST', created.paths[0], unique);
-      path = row.paths[0].replace(':id', String(idOf(answer)));
-    }
-    const answer = await ann.delete(path);
-    expect([row.id, answer.status, answer.text]).toEqual([row.id, 200, answer.text]);
-    expectDeclared(row, answer.json);
+  test.each(bare.map((row) => [row.id, row] as const))(
+    '%s satisfies its schema',
+    async (id, row) => {
+      const answer = await ann.call(row.method, target(row));
+      expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
+      expectDeclared(row, JSON.parse(answer.text));
+    },
+  );
+
+  test.each(cancels.map((row) => [row.id, row] as const))(
+    '%s: what has ended is not canceled, and what waits is, at each of its addresses',
+    async (id, row) => {
+      const body = { status: 'canceled' };
+      const ended = await ann.call(row.method, target(row), body);
+      expect([ended.status, Object.keys(ended.json)]).toEqual([400, ['status']]);
+      // A commit is there when it has completed, so none waits.
+      if (id.startsWith('commits.')) return;
+      const created = operations[id.startsWith('migrations.') ? 'migrations.create' : 'exports.create']!; // prettier-ignore
+      for (const path of row.paths) {
+        isHeld = true;
+        const example = withLiveIds((created.body as NamedSchema).example);
+        const made = await ann.post(created.paths[0], example);
+        const waiting = id.startsWith('tasks.') ? made.json['task_id'] : idOf(made);
+        const answer = await ann.call(row.method, path.replace(':id', String(waiting)), body);
+        isHeld = false;
+        expect([path, answer.status, answer.json['status']]).toEqual([path, 200, 'canceled']);
+        expectDeclared(row, answer.json);
+      }
+    },
+  );
+
+  test('every operation that answers JSON is carried out by one of these tests', () => {
+    const carriedOut = new Set([...reads, ...withBody, ...bare, ...cancels, ...deletes]);
+    expect(withJson.filter((row) => !carriedOut.has(row))).toEqual([]);
   });
+
+  test.each(deletes.map((row) => [row.id, row] as const))(
+    '%s satisfies its schema',
+    async (_, row) => {
+      const name = row.id.split('.')[0]!;
+      const created = operations[`${name}.create`];
+      let path = target(row);
+      if (created !== undefined && name !== 'exports') {
+        const body = withLiveIds((created.body as NamedSchema).example) as object;
+        // A field of a dataset with records cannot be deleted, and a name may be taken.
+        const unique = {
+          ...body,
+          ...(name === 'fields' && { dataset_id: empty }),
+          ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
+          ...(name === 'users' && { email: 'leaver@acme.org' }),
+        };
+        const answer = await ann.call('POST', created.paths[0], unique);
+        path = row.paths[0].replace(':id', String(idOf(answer)));
+      }
+      const answer = await ann.delete(path);
+      expect([row.id, answer.status, answer.text]).toEqual([row.id, 200, answer.text]);
+      expectDeclared(row, answer.json);
+    },
+  );
 });
 
 /** The keys of an answer, or of the first element of a list of them. */

@@ -200,8 +200,11 @@ describe('answers', () => {
   });
 
   test('what is not there is 404, what is not done there 405', async () => {
-    expect((await ann.get('/v9/x')).text).toBe('{"detail":"Not found"}');
-    expect((await ann.get('/v2/object_copies')).status).toBe(404);
+    for (const path of ['/v9/x', '/v2/object_copies', '/v2/vaults/1/share']) {
+      const { status, json } = await ann.post(`${path}?a=b`, {});
+      const detail = `Not found: this server has no operation POST ${path}; /docs lists them.`;
+      expect([status, json]).toEqual([404, { detail }]);
+    }
     const answer = await ann.delete('/v2/vaults');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET']);
     expect(answer.json).toEqual({ detail: 'Method "DELETE" not allowed.' });

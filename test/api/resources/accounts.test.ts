@@ -341,10 +341,14 @@ describe('the audit log', () => {
     const redirect_uris = 'https://apps.example.org/callback';
     const application = idOf(await boss.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
     const secret = (await boss.post(`/v2/applications/${application}/secret`)).json['client_secret']; // prettier-ignore
+    const more = `${redirect_uris} https://other.example.org/callback`;
+    await boss.patch(`/v2/applications/${application}`, { redirect_uris: more, description: 'd' });
+    await boss.patch(`/v2/applications/${application}`, { description: 'e' });
     await boss.delete(`/v2/applications/${application}`);
     expect(await entries(`subject_type=application&subject_id=${application}`)).toEqual([
       ['application.create', other, {}],
       ['application.replace_secret', other, {}],
+      ['application.update', other, { redirect_uris: { before: redirect_uris, after: more } }],
       ['application.delete', other, {}],
     ]);
     const password = 'a long phrase of the boss';

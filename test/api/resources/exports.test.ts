@@ -87,7 +87,7 @@ describe('exports', () => {
       sha256: createHash('sha256').update(bytes).digest('hex'),
     })]);
     const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
-    expect(object.json).toMatchObject({ path: `/made/${format}.${extension}`, size: bytes.length });
+    expect(object.json).toMatchObject({ path: `/made/${format}.${extension}`, size: bytes.length, metadata: { provenance: json } });
   }); // prettier-ignore
 
   test('redirect unless told otherwise', async () => {

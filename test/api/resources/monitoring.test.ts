@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { budgets } from '../../../engine/core/budgets.js';
 import { startLab } from '../lab.js';
 import { idOf, send } from '../server.js';
 
@@ -86,6 +87,26 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });
 
+test('metrics tell how full the cache of columns is, and how often queries found there what they read', async () => {
+  const id = await newDataset();
+  const records = Array.from({ length: 500 }, (_, n) => ({ n, text: `value ${n}` }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records });
+  const lookups = (samples: readonly Sample[], result: string): number =>
+    valueOf(samples, 'strandlake_query_cache_lookups_total', { result });
+  const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
+  const before = await metrics();
+  await sort();
+  const first = await metrics();
+  expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
+  const bytes = valueOf(first, 'strandlake_query_cache_bytes');
+  expect(bytes).toBeGreaterThan(valueOf(before, 'strandlake_query_cache_bytes'));
+  expect(valueOf(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
+  await sort();
+  const second = await metrics();
+  expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
+  expect(valueOf(second, 'strandlake_query_cache_bytes')).toBe(bytes);
+});
+
 test('metrics do not exist for clients behind a proxy', async () => {
   for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
     const { status } = await send(server.url, 'GET', '/metrics', undefined, { [header]: '127.0.0.1' }); // prettier-ignore
@@ -98,6 +119,19 @@ test('the server says that it lives and that it is ready', async () => {
   expect([live.status, live.json]).toEqual([200, { status: 'ok' }]);
   const ready = await send(server.url, 'GET', '/readyz');
   expect([ready.status, ready.json]).toEqual([200, { status: 'ready', problems: [] }]);
+});
+
+test('the server is not ready while the disk has less free space than writes leave', async () => {
+  const limits = budgets as unknown as Record<string, number>;
+  const { diskReserveBytes } = budgets;
+  limits['diskReserveBytes'] = 2 ** 60;
+  try {
+    const { status, json } = await send(server.url, 'GET', '/readyz');
+    const problems = ['the disk of the data folder is full'];
+    expect([status, json]).toEqual([503, { status: 'not ready', problems }]);
+  } finally {
+    limits['diskReserveBytes'] = diskReserveBytes;
+  }
 });
 
 test('usage counts what the vaults hold that the user may read', async () => {

@@ -101,12 +101,12 @@ describe('the resource', () => {
   });
 
   test('is listed by name, type, tags and publicity', async () => {
-    const id = await newTemplate({ name: 'listed', template_type: 'odd', tags: ['x1', 'x2'], is_public: true }); // prettier-ignore
+    const id = await newTemplate({ name: 'listed', template_type: 'search', tags: ['x1', 'x2'], is_public: true }); // prettier-ignore
     const ids = async (query: string): Promise<readonly unknown[]> =>
       listOf(await ann.get(`/v2/dataset_templates?${query}`)).map((one) => one['id']);
     for (const query of [
       'name=listed',
-      'template_type=odd',
+      'template_type=search',
       'tags=x1',
       'tags=x1,x2',
       'is_public=true&name=listed',
@@ -122,6 +122,8 @@ describe('the resource', () => {
     [{ fields: [{ name: 'a', depends_on: ['b'], expression: '1' }, { name: 'b', depends_on: ['a'], expression: '1' }] }, 'fields'],
     [{ fields: [{ data_type: 'string' }] }, 'fields'],
     [{ name: '' }, 'name'],
+    [{ version: '1 0' }, 'version'],
+    [{ template_type: 'odd' }, 'template_type'],
     [{ annotator_params: { post_annotation_expression: '(' } }, 'annotator_params'],
   ])('400: %j', async (body, key) => {
     const { status, json } = await ann.post('/v2/dataset_templates', { name: 't', ...body });

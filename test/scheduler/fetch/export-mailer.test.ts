@@ -118,6 +118,8 @@ test('the user is told where a completed export can be downloaded, once and only
   expect(text).toContain(`https://lake.test/v2/dataset_exports/${id}/download`);
   expect(text).toContain('Subject: The export of variants-1 is ready');
   expect(text).toContain(row.filename);
+  expect(text).toMatch(/: \d+ records?, [\d,]+ bytes\.\r\n/);
+  expect(text).toContain('with a token of yours');
 });
 
 test('the link has the base address that the request for the export had', async () => {

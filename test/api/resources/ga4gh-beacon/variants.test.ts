@@ -209,6 +209,12 @@ describe('a malformed request', () => {
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
   });
 
+  test('has one message for one mistake', async () => {
+    const { json } = await ask({ referenceName: '13', start: 'x' } as unknown as Parameters);
+    const errorMessage = 'start: Must be one or two whole numbers from 0 on.';
+    expect(json['error']).toEqual({ errorCode: 400, errorMessage });
+  });
+
   test.each([
     [{ query: 3 }, 'query: Must be a JSON object.'],
     [{ query: { requestParameters: 'x' } }, 'requestParameters: Must be a JSON object.'],

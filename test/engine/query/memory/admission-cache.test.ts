@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AdmissionCache } from '../../../../engine/query/memory/admission-cache.js';
+import { AdmissionCache, newCacheCounts } from '../../../../engine/query/memory/admission-cache.js';
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
@@ -38,6 +38,18 @@ describe('the cache of columns', () => {
     }
     cache.clear();
     expect([cache.size, cache.has('k1')]).toEqual([0, false]);
+  });
+
+  test('counts its bytes, what queries found and what they did not, once for each query', () => {
+    const counts = newCacheCounts();
+    const seen = structuredClone(counts);
+    const cache = new AdmissionCache(1_000, counts);
+    query(cache, ['a', 'b'], 10);
+    query(cache, ['a', 'a', 'c'], 10);
+    expect([...seen]).toEqual([30, 1, 3]);
+    // Another thread takes over the memory of one that has exited.
+    query(new AdmissionCache(1_000, counts), ['d'], 5);
+    expect([...seen]).toEqual([5, 1, 4]);
   });
 
   test('one large query evicts nothing that several queries asked for', () => {

@@ -172,6 +172,7 @@ describe('shards that are told of snapshots', () => {
       // The first thread dies with the query that it runs.
       run: (message) =>
         current === first && message.kind === 'select' ? death : current.run(message),
+      counts: first.counts,
       close: () => current.close(),
     };
     const shards = new Shards(1, async (given) => ((events = given), thread));
