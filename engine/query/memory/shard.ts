@@ -17,6 +17,7 @@ import {
 } from './match/selection-vector.js';
 
 import type { SegmentView } from './column.js';
+import { cachedRecords } from './cached-records.js';
 import { matchers, type Matcher } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import {
@@ -46,7 +47,6 @@ import {
   type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { pageRecords } from '../results/page-records.js';
 import { maxFiles, sendable, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
@@ -323,15 +323,13 @@ export class Shard {
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
     if (projection === undefined) return forgotten;
-    const source = {
-      cache: this.#cache.entries,
-      file: (wanted: number): SegmentFile => {
-        const segment = snapshot.segments.find(({ number }) => number === wanted);
-        if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
-        return this.#cache.file(segment);
-      },
+    const file = (wanted: number): SegmentFile => {
+      const segment = snapshot.segments.find(({ number }) => number === wanted);
+      if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
+      return this.#cache.file(segment);
     };
-    const records = pageRecords(source, rows, { projection, format });
+    const name = `${snapshot.key} ${key}`;
+    const records = cachedRecords(this.#cache.entries, file, { rows, projection, format, name });
     this.#cache.rest();
     return records;
   }
