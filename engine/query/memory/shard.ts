@@ -283,11 +283,14 @@ export class Shard {
     // Where the pages of some segments say nothing, those of the others will not, either.
     const mayGain = missed.inARow < mostMisses;
     const isInMemory = paged.names.every(cache.hasColumn);
-    if (isInMemory && (!mayGain || paged.lookedUp.some(cache.hasHashes))) return undefined;
+    const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
+    // To make a table takes as long as a hundred lookups: the filters tell in which segments it is needed.
+    const isFiltered = !isInMemory || hashes.includes('unmade');
+    if (isInMemory && ((!mayGain && !isFiltered) || hashes.includes('made'))) return undefined;
     const { file } = cache;
-    const groups = isInMemory
-      ? file.groups
-      : groupsToRead(file, paged, cache.filter, areVariantsPlaced);
+    const groups = isFiltered
+      ? groupsToRead(file, paged, cache.filter, areVariantsPlaced)
+      : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return undefined;
     const view = this.#cache.view(snapshot, segment);
