@@ -18,8 +18,7 @@ interface AskedRecords {
 
 /**
  * Makes the records of a page, through the cache. Records that lie apart need a page of each leaf for every one of them, hundreds of
- * kilobytes in memory for a record of less than one. The cache gets their texts instead of the pages, which it gets
- * when another query asks for them.
+ * kilobytes in memory for a record of less than one. The cache keeps their texts instead, and a page only when a second query asks for it.
  */
 export function cachedRecords(
   cache: AdmissionCache,
@@ -40,7 +39,7 @@ export function cachedRecords(
 
 /** Records lie apart if there are fewer of them, on average, in a run of neighbours. */
 const leastNeighbours = 8;
-/** A row is a neighbour of the row before it if it follows within as many rows, less than most pages have. */
+/** A row is a neighbour of the one before it if they are at most as many rows apart, fewer than most pages have. */
 const neighbourhood = 256;
 
 function lieApart(rows: readonly RowRef[]): boolean {

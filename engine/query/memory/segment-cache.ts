@@ -40,7 +40,10 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
   hasColumn(name: string): boolean;
-  /** Whether this column is in memory as strings without a dictionary, whose hash table finds values at once, and is in memory or has to be made. */
+  /**
+   * For a column in memory as strings without a dictionary: whether the hash table that finds its values at once is in memory, too, or would have to
+   * be made. Undefined for other columns.
+   */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** The words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
