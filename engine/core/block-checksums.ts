@@ -47,6 +47,9 @@ export interface CheckedFile {
 /** Reads exactly `into.length` bytes at `from`. */
 type ReadInto = (into: Uint8Array, from: number) => void;
 
+/** A block of which only a part is wanted is read into this. */
+const wholeBlock = Buffer.allocUnsafeSlow(blockBytes);
+
 /** Compares each block of a file with its checksum when a part of it is first read. */
 export class VerifiedBlocks {
   readonly #checksums: Buffer;
@@ -67,22 +70,40 @@ export class VerifiedBlocks {
 
   /** Fills `into` with the bytes from `from` on. What it returns has been verified. */
   read(into: Uint8Array, from: number, readInto: ReadInto): void {
-    readInto(into, from);
     const to = from + into.length;
-    for (let block = Math.floor(from / blockBytes); block * blockBytes < to; block++) {
-      if (this.#isVerified[block] === 1) continue;
-      const begin = block * blockBytes;
-      const end = Math.min(this.#bytes, begin + blockBytes);
-      if (begin >= from && end <= to) {
-        this.verify(block, into.subarray(begin - from, end - from));
-        continue;
+    if (to > this.#bytes) throw this.#altered();
+    /** The first block from `block` on that has not been compared and is not wholly wanted. */
+    const partial = (block: number): number => {
+      while (block * blockBytes < to && (this.#isVerified[block] === 1 || this.#isWithin(block, from, to))) block++; // prettier-ignore
+      return block;
+    };
+    for (let at = from; at < to;) {
+      const block = Math.floor(at / blockBytes);
+      const next = partial(block);
+      if (next > block) {
+        const end = Math.min(to, next * blockBytes);
+        readInto(into.subarray(at - from, end - from), at);
+        for (let each = block; each < next; each++)
+          if (this.#isVerified[each] === 0) this.verify(each, into.subarray(each * blockBytes - from, this.#endOf(each) - from)); // prettier-ignore
+        at = end;
+      } else {
+        const begin = block * blockBytes;
+        const whole = wholeBlock.subarray(0, this.#endOf(block) - begin);
+        readInto(whole, begin);
+        this.verify(block, whole);
+        const end = Math.min(to, this.#endOf(block));
+        into.set(whole.subarray(at - begin, end - begin), at - from);
+        at = end;
       }
-      const whole = Buffer.allocUnsafe(end - begin);
-      readInto(whole, begin);
-      this.verify(block, whole);
-      const first = Math.max(begin, from);
-      into.set(whole.subarray(first - begin, Math.min(end, to) - begin), first - from);
     }
+  }
+
+  #endOf(block: number): number {
+    return Math.min(this.#bytes, (block + 1) * blockBytes);
+  }
+
+  #isWithin(block: number, from: number, to: number): boolean {
+    return block * blockBytes >= from && this.#endOf(block) <= to;
   }
 
   /** Compares consecutive blocks of the file, the first of which is `block`; the last of them may be the shorter one at its end. */

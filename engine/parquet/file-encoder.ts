@@ -136,12 +136,12 @@ export class ParquetEncoder {
   }
 
   /**
-   * The bytes of the file, in order. `extra` is inserted before the footer, where Parquet readers ignore it. The columns of each batch
-   * must be those of the encoder. A piece is valid until the next one is requested.
+   * The bytes of the file, in order. What `extra` makes, given the number of bytes before it, is inserted before the footer, where Parquet readers
+   * ignore it. The columns of each batch must be those of the encoder. A piece is valid until the next one is requested.
    */
   *pieces(
     batches: readonly RecordBatch[],
-    extra: readonly Uint8Array[] = [],
+    extra: (bytes: number) => readonly Uint8Array[] = () => [],
   ): Generator<Uint8Array> {
     const file = new ByteSink(2 * pieceBytes);
     const output: ChunkOutput = {
@@ -168,7 +168,7 @@ export class ParquetEncoder {
       const indexes = writeIndexes(file, output.offset, chunksOf(this.#groups));
       // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
       yield* piece(output);
-      yield* extra;
+      yield* extra(output.offset);
       writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
       yield file.written();
     } finally {

@@ -48,7 +48,13 @@ export function isOutdated({ format, columns }: Pick<Segment, 'format' | 'column
 export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
   const { isIntermediate = false } = input;
-  const index = (isIntermediate ? undefined : writeIndex(input.columns, batches)) ?? [];
+  const sized = isIntermediate ? undefined : writeIndex(input.columns, batches);
+  let indexBytes = 0;
+  const index = (fileBytes: number): readonly Uint8Array[] => {
+    const pieces = sized?.(fileBytes) ?? [];
+    indexBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    return pieces;
+  };
   const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy, isIntermediate);
   const digest = createHash('sha256');
   const blocks = new BlockChecksums();
@@ -62,7 +68,6 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       crashpoint('segment.partial');
     }
     await file.closeUnflushed();
-    const indexBytes = index.reduce((sum, { length }) => sum + length, 0);
     await checkFooter(path, input.rows, encoder.leaves, indexBytes);
     return {
       path: basename(path),

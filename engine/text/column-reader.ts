@@ -11,6 +11,7 @@ import {
   type Bounds,
   type Hits,
   type ScoreOf,
+  type TextLengths,
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
@@ -133,7 +134,7 @@ export class ColumnReader {
   }
 
   /** The score limits of a term's postings, about a quarter of a byte for each. */
-  #bounds({ texts, postings: [from] }: TermEntry, bytes: Uint8Array, lengths: Uint32Array): Bounds {
+  #bounds({ texts, postings: [from] }: TermEntry, bytes: Uint8Array, lengths: TextLengths): Bounds {
     return this.#cached(
       `bounds ${from}`,
       () => boundsOf(bytes, texts, lengths),
@@ -344,15 +345,9 @@ function fillTextOfRows(
 
 function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): TextTable {
   const cursor = new ByteCursor(bytes);
+  if (!isShared)
+    return { lengths: decodeLengths(bytes, texts), counts: undefined, begins: undefined };
   const lengths = new Uint32Array(texts);
-  if (!isShared) {
-    for (let i = 0; i < texts; i++) {
-      const length = bytes[cursor.at]!;
-      if (length < 0x80) cursor.at += 1; // nearly every length fits one byte
-      lengths[i] = length < 0x80 ? length : cursor.varint();
-    }
-    return { lengths, counts: undefined, begins: undefined };
-  }
   const counts = new Uint32Array(texts);
   const begins = new Uint32Array(texts + 1);
   for (let i = 0; i < texts; i++) {
@@ -361,4 +356,19 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
     begins[i + 1] = begins[i]! + cursor.varint();
   }
   return { lengths, counts, begins };
+}
+
+/** The lengths as they are stored, if each is a byte: in most columns no text has more than 127 tokens. */
+function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
+  let all = 0;
+  if (bytes.length === texts) for (let i = 0; i < texts; i++) all |= bytes[i]!;
+  if (bytes.length === texts && all < 0x80) return bytes;
+  const cursor = new ByteCursor(bytes);
+  const lengths = new Uint32Array(texts);
+  for (let i = 0; i < texts; i++) {
+    const length = bytes[cursor.at]!;
+    if (length < 0x80) cursor.at += 1; // nearly every length fits one byte
+    lengths[i] = length < 0x80 ? length : cursor.varint();
+  }
+  return lengths;
 }

@@ -44,40 +44,68 @@ export function indexedName(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
+/** The index of a segment, in pieces, when the number of bytes of its file without the index is known. */
+export type SizedIndex = (fileBytes: number) => readonly Uint8Array[];
+
 /**
- * The index of the text columns of a segment, in pieces; undefined without text columns. It is stored before the footer of the
+ * The index of the text columns of a segment; undefined without text columns. It is stored before the footer of the
  * segment's Parquet file, where other readers ignore it, so it is flushed, moved, checked and removed with the segment.
  */
 export function writeIndex(
   columns: Columns,
   batches: readonly RecordBatch[],
-): readonly Uint8Array[] | undefined {
+): SizedIndex | undefined {
   if (!hasIndex(columns)) return undefined;
-  const pieces: Uint8Array[] = [];
-  const summaries: ColumnSummary[] = [];
-  const add = ({ summary, parts }: WrittenColumn): void => {
-    summaries.push(summary);
-    pieces.push(...parts);
-  };
+  const written: WrittenColumn[] = [];
   const roots = batches.map(({ data }) => data);
   const write = (below: Columns, parents: readonly Data[], above: Columns): void => {
     for (const column of below) {
       if (!hasIndex([column])) continue;
       const path = [...above, column];
       if (column.isList) {
-        for (const text of textsIn(path)) add(writeLists(nameOf(text), listedValues(roots, text)));
+        for (const text of textsIn(path))
+          written.push(writeLists(nameOf(text), listedValues(roots, text)));
         continue;
       }
       const datas = parents.map((parent) => memberOf(parent, column.physical));
-      if (column.type === 'text') add(writeColumn(nameOf(path), datas));
+      if (column.type === 'text') written.push(writeColumn(nameOf(path), datas));
       else write(membersOf(column), datas, path);
     }
   };
   write(columns, roots, []);
   const rows = batches.reduce((sum, { numRows }) => sum + numRows, 0);
-  const data = pieces.reduce((sum, { length }) => sum + length, 0);
-  pieces.push(ending({ version: indexVersion, rows, bytes: data, columns: summaries }));
-  return pieces;
+  return (fileBytes) => {
+    const kept = withinBudget(written, fileBytes);
+    const pieces = kept.flatMap(({ parts }) => parts);
+    const bytes = kept.reduce((sum, column) => sum + sizeOf(column), 0);
+    const summaries = kept.map(({ summary }) => summary);
+    return [...pieces, ending({ version: indexVersion, rows, bytes, columns: summaries })];
+  };
+}
+
+/** The indexes of lists take at most this share of the rest of a file, */
+const listShare = 0.1;
+/** unless they are smaller than this: many small segments without an index would make a query slow, and with one they are hardly larger. */
+const smallBytes = 1 << 20;
+
+/**
+ * Leaves out the largest indexes of lists until the others are within the budget. The index of a list of which many records share the
+ * texts is small, and a search gains most by it.
+ */
+function withinBudget(
+  columns: readonly WrittenColumn[],
+  fileBytes: number,
+): readonly WrittenColumn[] {
+  let left = Math.max(smallBytes, listShare * fileBytes);
+  const lists = columns.filter(({ summary }) => summary.isList === true);
+  const kept = new Set<WrittenColumn>();
+  for (const column of lists.toSorted((a, b) => sizeOf(a) - sizeOf(b)))
+    if ((left -= sizeOf(column)) >= 0) kept.add(column);
+  return columns.filter((column) => column.summary.isList !== true || kept.has(column));
+}
+
+function sizeOf({ parts }: WrittenColumn): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
 function nameOf(path: Columns): string {

@@ -18,10 +18,12 @@ export interface Collector {
   add(text: number, score: number): void;
 }
 
+/** Numbers of tokens, by text: bytes if all of them are small. */
+export type TextLengths = Uint8Array | Uint32Array;
+
 /** The texts of a column. */
 export interface TextTable {
-  /** By text: its number of tokens. */
-  readonly lengths: Uint32Array;
+  readonly lengths: TextLengths;
   /** By text: its number of rows; undefined if every row has a text of its own. */
   readonly counts: Uint32Array | undefined;
   /** By text: the position of its list of rows; undefined likewise. */
@@ -85,7 +87,7 @@ export function decodePostings(bytes: Uint8Array, count: number): Hits {
 }
 
 /** The limits of the postings of a term that `count` texts contain; `lengths` holds the number of tokens of each text of the column. */
-export function boundsOf(bytes: Uint8Array, count: number, lengths: Uint32Array): Bounds {
+export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths): Bounds {
   const blocks = Math.ceil(count / blockTexts);
   const begins = new Uint32Array(blocks);
   const before = new Uint32Array(blocks);
@@ -150,7 +152,7 @@ export function rankTexts(
   at: number,
   before: number,
   count: number,
-  lengths: Uint32Array,
+  lengths: TextLengths,
   score: ScoreOf,
   collector: Collector,
 ): void {

@@ -50,9 +50,10 @@ export class AdmissionCache {
     return entry.value;
   }
 
-  /** Adds or replaces a value, whose size is in bytes, unless others are worth more. */
-  set(key: string, value: unknown, bytes: number): void {
+  /** Adds or replaces a value, whose size is in bytes, unless others are worth more, or fewer of the latest queries than `leastUses` asked for it. */
+  set(key: string, value: unknown, bytes: number, leastUses = 0): void {
     const entry = this.#entry(key);
+    if (entry.uses < leastUses) return drop(entry);
     entry.part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;

@@ -40,8 +40,11 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
   hasColumn(name: string): boolean;
-  /** Whether this column is in memory as strings without a dictionary, whose hash table finds values at once. */
-  hasHashes(name: string): boolean;
+  /**
+   * For a column in memory as strings without a dictionary: whether the hash table that finds its values at once is in memory, too, or would have to
+   * be made. Undefined for other columns.
+   */
+  hashes(name: string): 'made' | 'unmade' | undefined;
   /** The words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
   /** The values of a field in a page; undefined if the segment does not store the field. */
@@ -139,9 +142,11 @@ export class SegmentCache {
         return fileOf();
       },
       hasColumn: (name) => this.entries.has(keysOf(scope, name).column),
-      hasHashes: (name) => {
-        const known = this.entries.get(keysOf(scope, name).column) as KnownColumn | undefined;
-        return typeof known === 'object' && known.values.kind === 'strings';
+      hashes: (name) => {
+        const { column, hashes } = keysOf(scope, name);
+        const known = this.entries.get(column) as KnownColumn | undefined;
+        if (typeof known !== 'object' || known.values.kind !== 'strings') return undefined;
+        return this.entries.has(hashes) ? 'made' : 'unmade';
       },
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),

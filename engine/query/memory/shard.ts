@@ -18,6 +18,7 @@ import {
 
 import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './column.js';
+import { cachedRecords } from './cached-records.js';
 import { matchers, type Matcher } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import {
@@ -47,7 +48,6 @@ import {
   type ShardSnapshot,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { pageRecords } from '../results/page-records.js';
 import { maxFiles, sendable, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
@@ -284,11 +284,14 @@ export class Shard {
     // Where the pages of some segments say nothing, those of the others will not, either.
     const mayGain = missed.inARow < mostMisses;
     const isInMemory = paged.names.every(cache.hasColumn);
-    if (isInMemory && (!mayGain || paged.lookedUp.some(cache.hasHashes))) return undefined;
+    const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
+    // To make a table takes as long as a hundred lookups: the filters tell in which segments it is needed.
+    const isFiltered = !isInMemory || hashes.includes('unmade');
+    if (isInMemory && ((!mayGain && !isFiltered) || hashes.includes('made'))) return undefined;
     const { file } = cache;
-    const groups = isInMemory
-      ? file.groups
-      : groupsToRead(file, paged, cache.filter, areVariantsPlaced);
+    const groups = isFiltered
+      ? groupsToRead(file, paged, cache.filter, areVariantsPlaced)
+      : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return undefined;
     const view = this.#cache.view(snapshot, segment);
@@ -324,15 +327,13 @@ export class Shard {
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
     if (projection === undefined) return forgotten;
-    const source = {
-      cache: this.#cache.entries,
-      file: (wanted: number): SegmentFile => {
-        const segment = snapshot.segments.find(({ number }) => number === wanted);
-        if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
-        return this.#cache.file(segment);
-      },
+    const file = (wanted: number): SegmentFile => {
+      const segment = snapshot.segments.find(({ number }) => number === wanted);
+      if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
+      return this.#cache.file(segment);
     };
-    const records = pageRecords(source, rows, { projection, format });
+    const name = `${snapshot.key} ${key}`;
+    const records = cachedRecords(this.#cache.entries, file, { rows, projection, format, name });
     this.#cache.rest();
     return records;
   }

@@ -7,10 +7,15 @@ import { LeafPage } from './leaf-page.js';
 import { valuesOf, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';
 
-/** Keeps unpacked pages and dictionaries for as long as it likes. */
+/** Keeps unpacked pages (`isPageKey`) and dictionaries for as long as it likes. */
 export interface PageCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
+}
+
+/** Whether a key of a `PageCache` is that of a page. */
+export function isPageKey(key: string): boolean {
+  return key.startsWith('page ');
 }
 
 /** Moves the cursors of a tree to single records of segments that have its shape, and reads the pages that hold them. */

@@ -3,7 +3,7 @@ import type { RowRef } from '../plan/executor.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor } from './leaf-cursor.js';
 import type { Projected } from './projection.js';
-import { RecordReader, unreadable, type PageCache } from './record-reader.js';
+import { isPageKey, RecordReader, unreadable, type PageCache } from './record-reader.js';
 import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
 
 /** Where segments are read from. */
@@ -44,7 +44,7 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
     cache: {
       get: (key) => entries.get(key),
       set: (key, value) => {
-        if (key.startsWith('dictionary')) entries.set(key, value);
+        if (!isPageKey(key)) entries.set(key, value);
       },
     },
     close() {

@@ -117,6 +117,34 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     }
   });
 
+  test('has the lists that fit into a tenth of the file, the smallest first, and all texts that are no lists', async () => {
+    const one = random(seed + 2);
+    const word = (): string => Math.floor(one() * 26 ** 6).toString(36);
+    const text = (): string => Array.from({ length: 6 }, word).join(' ');
+    const rows = Array.from({ length: 30_000 }, (_, i) => ({
+      large: [text()],
+      small: [`breast ${i % 5}`, 'cancer'],
+      t: text(),
+    }));
+    const columns = [listOf(column('large', 'text')), listOf(column('small', 'text')), column('t', 'text')]; // prettier-ignore
+    const { snapshot, fields } = await bench.dataset(columns, [rows]);
+    const path = snapshot.files[1]!;
+    const index = new SegmentFile({ path }).textIndex!;
+    expect([...index.columns.keys()]).toEqual(['small', 't'].map((name) => indexedName([name])));
+    const { sizes } = index.columns.get(indexedName(['small']))!.summary;
+    const bytes = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeLessThan(readFileSync(path).length / 10);
+    const total = async (field: 'large' | 'small' | 't', wanted: string): Promise<number> => {
+      const request = parseQuery({ filters: [[`${field}__contains`, wanted]] }, fields);
+      return (await runQuery(bench.engine, snapshot, fields, request)).total;
+    };
+    const [wanted = ''] = rows[20_000]!.large[0]!.split(' ');
+    const having = rows.filter(({ large: [value] }) => value!.split(' ').includes(wanted));
+    expect(await total('large', wanted)).toBe(having.length);
+    expect(await total('small', 'BREAST 3')).toBe(6_000);
+    expect(await total('t', rows[7]!.t)).toBe(1);
+  });
+
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
     const none = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
     const path = none.snapshot.files[1]!;

@@ -87,6 +87,18 @@ describe('the cache of columns', () => {
     expect(now.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
   });
 
+  test('what is worth keeping once it is asked for again is kept then', () => {
+    const cache = new AdmissionCache(1_000);
+    const ask = (): boolean => {
+      cache.beginQuery();
+      const isThere = cache.get('a') !== undefined && cache.get('a') !== undefined;
+      if (!isThere) cache.set('a', 1, 10, 2);
+      return isThere;
+    };
+    expect([ask(), ask(), ask()]).toEqual([false, false, true]);
+    expect(cache.size).toBe(10);
+  });
+
   test('large entries are weighed, too, and one beyond the limit is not added', () => {
     const cache = new AdmissionCache(1_000);
     for (let i = 0; i < 3; i++) query(cache, ['a', 'b', 'c'], 300);

@@ -234,8 +234,10 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
-      expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      // Of a column in memory, too, until it has a table of hashes, which the counts of the explanation have made.
+      expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
+      expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
       // Few pages are evaluated of columns in memory, too, but where hashes find the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);

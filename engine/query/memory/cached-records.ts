@@ -1,0 +1,60 @@
+import type { RowRef } from '../plan/executor.js';
+import { linesOf } from '../results/encoded-page.js';
+import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
+import { pageRecords } from '../results/page-records.js';
+import { isPageKey, type PageCache } from '../results/record-reader.js';
+import type { SegmentSource } from '../results/row-blocks.js';
+import type { Projected } from '../results/projection.js';
+import type { AdmissionCache } from './admission-cache.js';
+
+/** A page of records to make. */
+interface AskedRecords {
+  readonly rows: readonly RowRef[];
+  readonly projection: readonly Projected[];
+  readonly format: PageFormat;
+  /** The same text for the same snapshot and projection, and for no other. */
+  readonly name: string;
+}
+
+/**
+ * Makes the records of a page, through the cache. Records that lie apart need a page of each leaf for every one of them, hundreds of
+ * kilobytes in memory for a record of less than one. The cache keeps their texts instead, and a page only when a second query asks for it.
+ */
+export function cachedRecords(
+  cache: AdmissionCache,
+  file: SegmentSource['file'],
+  { rows, projection, format, name }: AskedRecords,
+): PageRecords {
+  if (!lieApart(rows)) return pageRecords({ file, cache }, rows, { projection, format });
+  const source = { file, cache: keepingWhatIsAskedAgain(cache) };
+  if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
+  const key = `records ${name} ${rows.join(' ')}`;
+  let lines = cache.get(key) as RecordBytes | undefined;
+  if (lines === undefined) {
+    lines = pageRecords(source, rows, { projection, format: { kind: 'json', end: '\n' } });
+    cache.set(key, lines, lines.bytes.byteLength + lines.ends.byteLength + key.length);
+  }
+  return linesOf(lines);
+}
+
+/** Records lie apart if there are fewer of them, on average, in a run of neighbours. */
+const leastNeighbours = 8;
+/** A row is a neighbour of the one before it if they are at most as many rows apart, fewer than most pages have. */
+const neighbourhood = 256;
+
+function lieApart(rows: readonly RowRef[]): boolean {
+  let runs = 1;
+  for (let i = 1; i < rows.length; i++) {
+    const [segment, row] = rows[i]!;
+    const [segmentBefore, rowBefore] = rows[i - 1]!;
+    if (segment !== segmentBefore || Math.abs(row - rowBefore) > neighbourhood) runs++;
+  }
+  return rows.length < leastNeighbours * runs;
+}
+
+function keepingWhatIsAskedAgain(cache: AdmissionCache): PageCache {
+  return {
+    get: (key) => cache.get(key),
+    set: (key, value, bytes) => cache.set(key, value, bytes, isPageKey(key) ? 2 : 0),
+  };
+}

@@ -1,0 +1,105 @@
+import { realpathSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AdmissionCache } from '../../../../engine/query/memory/admission-cache.js';
+import { cachedRecords } from '../../../../engine/query/memory/cached-records.js';
+import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import type { RowRef } from '../../../../engine/query/plan/executor.js';
+import { all } from '../../../../engine/query/predicate/predicate.js';
+import { project, type Projected } from '../../../../engine/query/results/projection.js';
+import { freshSeed } from '../../../seed.js';
+import { column, listOf, openBench, type Bench, type TestRow } from '../dataset.js';
+import { Random } from '../random.js';
+
+const rowsOfSegment = 20_000;
+const rowOf = (i: number): TestRow => ({
+  name: `value ${i} of the column`,
+  number: i % 7 === 0 ? null : i,
+  list: Array.from({ length: i % 3 }, (_, at) => `${at}`),
+});
+
+describe('records of a page, through the cache', () => {
+  let bench: Bench;
+  let files: readonly SegmentFile[];
+  let projection: readonly Projected[];
+  beforeAll(async () => {
+    bench = await openBench();
+    const columns = [
+      column('name', 'string'),
+      column('number', 'long'),
+      listOf(column('list', 'string')),
+    ];
+    const segments = [0, 1].map((segment) =>
+      Array.from({ length: rowsOfSegment }, (_, i) => rowOf(segment * rowsOfSegment + i)),
+    );
+    const { snapshot, fields } = await bench.dataset(columns, segments);
+    files = snapshot.files.slice(1).map((path) => new SegmentFile({ path: realpathSync(path) }));
+    const whole = { predicate: all, scores: [], ordering: [], limit: 1, offset: 0, facets: null };
+    projection = project(snapshot.columns, fields, { ...whole, fields: null, excludeFields: ['_id'].map((name) => [name]) }); // prettier-ignore
+  });
+  afterAll(async () => {
+    for (const file of files) file.close();
+    await bench.close();
+  });
+
+  const texts = (
+    cache: AdmissionCache,
+    rows: readonly RowRef[],
+    file = (segment: number) => files[segment]!,
+  ): readonly string[] => {
+    cache.beginQuery();
+    const format = { kind: 'texts' } as const;
+    return cachedRecords(cache, file, { rows, projection, format, name: '1 2' }) as string[];
+  };
+  const expected = (rows: readonly RowRef[]): readonly unknown[] =>
+    rows.map(([segment, row]) => ({ _commit: '4812', ...rowOf(segment * rowsOfSegment + row) }));
+  const parsed = (lines: readonly string[]): readonly unknown[] =>
+    lines.map((line) => JSON.parse(line) as unknown);
+  const unread = (): never => {
+    throw new Error('a file is read');
+  };
+  const apart: readonly RowRef[] = [15_000, 3, 9_000, 6_000].flatMap((row): RowRef[] => [
+    [1, row],
+    [0, row],
+  ]);
+
+  test('are kept as their texts where they lie apart', () => {
+    const cache = new AdmissionCache(1 << 26);
+    expect(parsed(texts(cache, apart))).toEqual(expected(apart));
+    expect(cache.size).toBeLessThan(4_000);
+    expect(parsed(texts(cache, apart, unread))).toEqual(expected(apart));
+  });
+
+  test('come from pages that are kept once other queries ask for them', () => {
+    const cache = new AdmissionCache(1 << 26);
+    const next = apart.map(([segment, row]): RowRef => [segment, row + 1]);
+    texts(cache, apart);
+    const { size } = cache;
+    expect(parsed(texts(cache, next))).toEqual(expected(next));
+    expect(cache.size).toBeGreaterThan(20 * size);
+  });
+
+  test('come from pages that are kept at once where they are neighbours', () => {
+    const cache = new AdmissionCache(1 << 26);
+    const rows = Array.from({ length: 100 }, (_, i): RowRef => [1, 500 + i]);
+    expect(parsed(texts(cache, rows))).toEqual(expected(rows));
+    const others = rows.map(([segment, row]): RowRef => [segment, row + 100]);
+    const { size } = cache;
+    expect(parsed(texts(cache, others))).toEqual(expected(others));
+    expect(cache.size).toBe(size);
+  });
+
+  test(`are the same whatever was asked for before (STRANDLAKE_SEED=${freshSeed})`, () => {
+    const random = new Random(freshSeed);
+    const cache = new AdmissionCache(300_000);
+    const asked: (readonly RowRef[])[] = [];
+    for (let i = 0; i < 200; i++) {
+      const rows =
+        asked.length > 0 && random.chance(0.3)
+          ? random.pick(asked)
+          : Array.from({ length: 1 + random.below(20) }, (): RowRef => [random.below(2), random.below(random.chance(0.5) ? rowsOfSegment : 500)]); // prettier-ignore
+      asked.push(rows);
+      expect(parsed(texts(cache, rows))).toEqual(expected(rows));
+      expect(cache.size).toBeLessThanOrEqual(300_000);
+    }
+  });
+});
