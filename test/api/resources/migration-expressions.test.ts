@@ -78,12 +78,12 @@ test('are stored with the fields that the query selects, and see all of the sour
       from: `${sourceId}${target_id}`,
       ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),
     });
-    expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero' } : null);
+    expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero (line 1, column 14)' } : null);
   }
   const zero = records.slice(0, 2500).filter(({ ad }) => ad[0] === 0 && ad[1] === 0).length;
   const { warnings } = (metadata as { validation: { warnings: Record<string, unknown>[] } }).validation;
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
-    { field: 'vaf', count: zero, line: 1, message: 'division by zero' },
+    { field: 'vaf', count: zero, line: 1, message: 'division by zero (line 1, column 14)' },
   ]);
   expect(await typesOf(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
 }); // prettier-ignore

@@ -147,7 +147,7 @@ class Computation {
     const errors = joined
       ? computeJoined(joined, evaluation)
       : computeColumn(step, { slots: this.#slots, rows, resultAt });
-    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.message);
+    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.text);
     return errors !== null;
   }
 
@@ -170,7 +170,7 @@ class Computation {
     const known = evaluation.known(step, row);
     let result = known === undefined ? evaluation.compute(step, row) : known.result;
     if (result instanceof ExpressionError) {
-      this.#errors.note(row, name, result.message);
+      this.#errors.note(row, name, result.text);
       result = null;
     }
     if (column === null) return result;
