@@ -90,6 +90,8 @@ function zip(
   const iterators = args.map((one) => iterate(runtime, one));
   return new PyIterator('zip', () => {
     if (iterators.length === 0) return undefined;
+    // What takes the tuple counts it as one item, however many it has.
+    runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const [i, iterator] of iterators.entries()) {
       const item = iterator.next();
@@ -129,6 +131,7 @@ function map(
       return item === undefined ? undefined : callOne(runtime, mapper, item);
     });
   return new PyIterator('map', () => {
+    runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const iterator of iterators) {
       const item = iterator.next();
