@@ -26,25 +26,31 @@ export class KnownNames {
    * A mistake is a letter added, left out or replaced, or two neighbours in the wrong order. Undefined if there is no such name.
    */
   suggestionFor(word: string): string | undefined {
-    if (word === '' || word.length > maxLength) return undefined;
+    return this.suggestionsFor(word)[0];
+  }
+
+  /** The names that an unknown word most likely stands for: as `suggestionFor`, but with all names that are equally near. */
+  suggestionsFor(word: string): readonly string[] {
+    if (word === '' || word.length > maxLength) return [];
     const plain = letters(word);
     const same = this.#names.find((known) => known.letters === plain);
-    if (same !== undefined) return same.name;
+    if (same !== undefined) return [same.name];
     const meant = Object.hasOwn(this.#synonyms, plain) ? this.#synonyms[plain]! : [];
     const synonym = meant.find((name) => this.#names.some((known) => known.name === name));
-    if (synonym !== undefined) return synonym;
+    if (synonym !== undefined) return [synonym];
     const mask = maskOf(plain);
-    let nearest: string | undefined;
+    let nearest: string[] = [];
     let least = Infinity;
     for (const known of this.#names) {
       const other = known.letters;
-      const most = Math.min(allowed(Math.max(plain.length, other.length)), least - 1);
+      const most = Math.min(allowed(Math.max(plain.length, other.length)), least);
       if (Math.abs(plain.length - other.length) > most) continue;
       // A mistake takes away one letter and adds one at most.
       if (bitsIn(mask ^ known.mask) > 2 * most) continue;
       const mistakes = distance(plain, other);
       if (mistakes > most) continue;
-      nearest = known.name;
+      if (mistakes < least) nearest = [];
+      nearest.push(known.name);
       least = mistakes;
     }
     return nearest;
@@ -60,9 +66,10 @@ export function suggestionFor(
   return new KnownNames(names, synonyms).suggestionFor(word);
 }
 
-/** The sentence that ends a message about an unknown word; empty without a suggestion. */
-export function didYouMean(suggestion: string | undefined): string {
-  return suggestion === undefined ? '' : ` Did you mean ${JSON.stringify(suggestion)}?`;
+/** The sentence that ends a message about an unknown word; empty without suggestions. */
+export function didYouMean(suggestions: string | readonly string[] | undefined): string {
+  const names = [suggestions ?? []].flat().map((name) => JSON.stringify(name));
+  return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
 /** Longer words are not compared: they are data, not misspelt names. */

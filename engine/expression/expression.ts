@@ -1,4 +1,4 @@
-import { KnownNames } from '../core/suggestion.js';
+import { plainValue } from './annotate/plain.js';
 import { evaluateNumbers, type NumberColumn } from './compile/number-columns.js';
 import { memberPathOf, pathKey, recordUse } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
@@ -12,13 +12,14 @@ import {
   isRepeatable,
   usesName,
 } from './compile/repeatable.js';
-import { EvaluationState, NameScope } from './compile/scope.js';
-import type { NameMeaning, NodeCompiler } from './compile/scope.js';
+import { EvaluationState, NameScope, noFields } from './compile/scope.js';
+import type { NameMeaning, NodeCompiler, RecordFields } from './compile/scope.js';
 import { libraryFunctions } from './library/library.js';
 import { costOf } from './syntax/children.js';
 import { parseExpression } from './syntax/parser.js';
 import type { SyntaxNode } from './syntax/tree.js';
-import { ExpressionError } from './values/errors.js';
+import { keysOf } from './values/dict.js';
+import { errorText, ExpressionError, suggestNear, type SyntaxPosition } from './values/errors.js';
 import { Budget, defaultLimits, limitExceeded } from './values/limits.js';
 import type { ExpressionLimits } from './values/limits.js';
 import { ActivationFrame, PyDict } from './values/values.js';
@@ -33,14 +34,8 @@ export interface ExpressionOptions {
   readonly clock?: () => number;
   /** Whether there is a record. Default: yes. */
   readonly hasRecord?: boolean;
-}
-
-/** A name that nothing declares: reading it is an error when it happens. */
-export interface UnknownName {
-  readonly name: string;
-  readonly suggestion: string | undefined;
-  readonly line: number;
-  readonly column: number;
+  /** Errors have their position at once, which makes each evaluation slower. Default: `failure` finds it by a second evaluation. */
+  readonly locates?: boolean;
 }
 
 /** A compiled expression. A function of the host may evaluate it again meanwhile. */
@@ -49,10 +44,11 @@ export class Expression {
   readonly pathsRead: readonly MemberPath[] | 'all';
   /** The paths of the record that it names, also if it uses the record in another way. */
   readonly pathsNamed: readonly MemberPath[];
-  readonly unknownNames: readonly UnknownName[];
   readonly #state: EvaluationState;
   readonly #tree: SyntaxNode;
   readonly #options: ExpressionOptions;
+  /** Errors have their position at once. */
+  readonly #locates: boolean;
   readonly #code: Code;
   readonly #cost: number;
   readonly #frameSize: number;
@@ -60,25 +56,27 @@ export class Expression {
   readonly #frame: ActivationFrame | undefined;
   #isRunning = false;
   #inner: Expression | undefined;
+  /** The code that locates errors, once it has been needed. */
+  #locatingCode: Code | undefined;
+  /** The texts of errors by message and position: thousands of records may fail in the same way. */
+  readonly #texts = new Map<string, string>();
 
   constructor(tree: SyntaxNode, options: ExpressionOptions = {}) {
     this.#tree = tree;
     this.#options = options;
-    const variables = options.variables ?? [];
     const limits = { ...defaultLimits, ...options.limits };
     const clock = options.clock ?? (() => performance.now());
-    const state = new EvaluationState(new Budget(limits, clock), variables.length);
-    this.#state = state;
+    this.#state = new EvaluationState(new Budget(limits, clock), options.variables?.length ?? 0);
     const { paths, isWhole } = recordUse(tree);
     this.pathsNamed = paths;
     this.pathsRead = isWhole ? 'all' : paths;
-    const compiler = new TreeCompiler(state, variables, options.hasRecord ?? true, this.pathsRead);
+    // A second evaluation would see what the first has changed.
+    this.#locates = options.locates === true || !changesNothing(tree);
     const scope = new NameScope();
-    this.#code = compiler.compile(tree, scope);
+    this.#code = this.#compile(this.#locates, scope);
     this.#frameSize = scope.layout.size;
     this.#frame = this.#frameSize === 0 ? new ActivationFrame([], undefined) : undefined;
     this.#cost = costOf(tree);
-    this.unknownNames = compiler.unknownNames();
   }
 
   /** The fields of the record that it reads, or `all`. */
@@ -132,23 +130,38 @@ export class Expression {
     if (this.pathsRead !== 'all')
       for (let i = 0; i < this.pathsRead.length; i++)
         fields[i] = memberAt(record, this.pathsRead[i]!);
-    return this.#run(record, (name) => record?.map.get(name), variables, host);
+    return this.#run(record, record ? new DictFields(record) : noFields, variables, host);
   }
 
   /**
    * Evaluates the expression for the values at the paths that it reads; undefined is a value that the record lacks, or that is not at hand.
-   * `lookUp` gives a whole field then.
+   * `source` gives a whole field then.
    */
   evaluatePaths(
     values: readonly (PyValue | undefined)[],
-    lookUp: (name: string) => PyValue | undefined,
+    source: RecordFields,
     variables: readonly (PyValue | undefined)[] = [],
     host: ExpressionHost = {},
   ): PyValue {
-    if (this.#isRunning) return this.#copy().evaluatePaths(values, lookUp, variables, host);
+    if (this.#isRunning) return this.#copy().evaluatePaths(values, source, variables, host);
     const { fields } = this.#state;
     for (let i = 0; i < values.length; i++) fields[i] = values[i];
-    return this.#run(undefined, lookUp, variables, host);
+    return this.#run(undefined, source, variables, host);
+  }
+
+  /**
+   * The error with which the last evaluation ended, or the cast of its result, with its position and the text for users. Any other error is a
+   * bug and is thrown on.
+   */
+  failure(error: unknown): ExpressionError {
+    const known = expressionErrorOf(error);
+    if (!this.#locates) known.position ??= this.#locate(known);
+    const { line, column } = known.position ?? {};
+    const key = `${line}:${column} ${known.message}`;
+    const text = this.#texts.get(key) ?? errorText(known);
+    if (this.#texts.size < keptTexts) this.#texts.set(key, text);
+    known.text = text;
+    return known;
   }
 
   /**
@@ -181,24 +194,54 @@ export class Expression {
 
   #run(
     record: PyDict | undefined,
-    lookUp: (name: string) => PyValue | undefined,
+    source: RecordFields,
     variables: readonly (PyValue | undefined)[],
     host: ExpressionHost,
   ): PyValue {
     const state = this.#state;
     state.record = record;
-    state.lookUp = lookUp;
+    state.source = source;
     state.host = host;
     for (let i = 0; i < state.variables.length; i++) state.variables[i] = variables[i];
     state.budget.start(this.#cost);
     this.#isRunning = true;
     try {
-      return this.#code(this.#frame ?? new ActivationFrame(this.#slots(), undefined));
+      return this.#code(this.#newFrame());
     } catch (error) {
       throw asExpressionError(error);
     } finally {
       this.#isRunning = false;
     }
+  }
+
+  /**
+   * The position of an error with which an evaluation has ended, found by the same evaluation again. Of errors of the cast there is none, nor of a
+   * limit that took long to reach.
+   */
+  #locate(error: ExpressionError): SyntaxPosition | undefined {
+    const state = this.#state;
+    if (error.exception === 'LimitError' && state.budget.tookTime) return undefined;
+    this.#locatingCode ??= this.#compile(true, new NameScope());
+    try {
+      state.budget.start(this.#cost);
+      // A generator fails when it is drained.
+      plainValue(state, this.#locatingCode(this.#newFrame()));
+      return undefined;
+    } catch (again) {
+      const found = expressionErrorOf(again);
+      return found.message === error.message ? found.position : undefined;
+    }
+  }
+
+  #compile(locates: boolean, scope: NameScope): Code {
+    return new TreeCompiler(this.#state, this.#options, this.pathsRead, locates).compile(
+      this.#tree,
+      scope,
+    );
+  }
+
+  #newFrame(): ActivationFrame {
+    return this.#frame ?? new ActivationFrame(this.#slots(), undefined);
   }
 
   /** The same expression, for an evaluation that a function of the host starts during one. */
@@ -211,6 +254,26 @@ export class Expression {
     const slots: (PyValue | undefined)[] = [];
     for (let i = 0; i < this.#frameSize; i++) slots.push(undefined);
     return slots;
+  }
+}
+
+/** The texts of errors that an expression keeps at most. */
+const keptTexts = 100;
+
+/** The fields of a record that is a dict. */
+class DictFields implements RecordFields {
+  readonly #record: PyDict;
+
+  constructor(record: PyDict) {
+    this.#record = record;
+  }
+
+  lookUp(name: string): PyValue | undefined {
+    return this.#record.map.get(name);
+  }
+
+  names(): Iterable<string> {
+    return keysOf(this.#record).filter((key) => typeof key === 'string');
   }
 }
 
@@ -255,15 +318,16 @@ class TreeCompiler implements NodeCompiler {
   readonly #hasRecord: boolean;
   readonly #paths: ReadonlyMap<string, number>;
   readonly readsPaths: boolean;
-  readonly #unknown: { name: string; line: number; column: number }[] = [];
+  readonly locates: boolean;
 
   constructor(
     state: EvaluationState,
-    variables: readonly string[],
-    hasRecord: boolean,
+    { variables = [], hasRecord = true }: ExpressionOptions,
     paths: readonly MemberPath[] | 'all',
+    locates: boolean,
   ) {
     this.state = state;
+    this.locates = locates;
     this.#variables = variables;
     this.#hasRecord = hasRecord;
     this.readsPaths = hasRecord && paths !== 'all';
@@ -272,9 +336,23 @@ class TreeCompiler implements NodeCompiler {
   }
 
   compile(node: SyntaxNode, scope: NameScope): Code {
-    if (node.kind === 'name' && this.meaning(node.name, scope).kind === 'unknown')
-      this.#unknown.push({ name: node.name, line: node.line, column: node.column });
-    return compileNode(this, node, scope);
+    return this.located(node, compileNode(this, node, scope));
+  }
+
+  located<A extends readonly unknown[], R>(
+    position: SyntaxPosition,
+    code: (...args: A) => R,
+  ): (...args: A) => R {
+    if (!this.locates) return code;
+    return (...args) => {
+      try {
+        return code(...args);
+      } catch (error) {
+        const known = asExpressionError(error);
+        if (known instanceof ExpressionError) known.position ??= position;
+        throw known;
+      }
+    };
   }
 
   meaning(name: string, scope: NameScope): NameMeaning {
@@ -291,16 +369,20 @@ class TreeCompiler implements NodeCompiler {
     return this.#paths.get(pathKey(path));
   }
 
-  unknownNames(): UnknownName[] {
-    if (this.#unknown.length === 0) return [];
-    const record = this.#hasRecord ? ['record'] : [];
-    const known = new KnownNames(
-      record.concat(
+  /** Names that are near, or else fields of the record, which are no names themselves. */
+  suggestions(name: string, scope: NameScope): readonly string[] {
+    const fields = this.#hasRecord ? Array.from(this.state.fieldNames()) : [];
+    if (fields.includes(name)) return [`record.${name}`];
+    const known = scope
+      .names()
+      .concat(
+        this.#hasRecord ? ['record'] : [],
         this.#variables,
         Array.from(builtins.keys()),
         Array.from(libraryFunctions.keys()),
-      ),
-    );
-    return this.#unknown.map((one) => ({ ...one, suggestion: known.suggestionFor(one.name) }));
+      );
+    const near = suggestNear(name, () => known)();
+    if (near.length > 0) return near;
+    return suggestNear(name, () => fields)().map((field) => `record.${field}`);
   }
 }

@@ -36,15 +36,17 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
     const variables = data instanceof PyDict ? data.map : new Map<string, PyValue>();
     const record = variables.get('record');
     if (record instanceof PyDict) record.isRecord = true;
-    const options = { variables: Array.from(variables.keys(), String), hasRecord: false };
+    const names = Array.from(variables.keys(), String);
+    const options = { variables: names, hasRecord: false, locates: true };
     const expression = compileExpression(task.expression, options);
-    const value = expression.evaluate(
-      undefined,
-      [...variables.values()],
-      expressionHost(task, task.calls),
-    );
-    const result = castResult(expression.runtime, value, task.dataType, task.isList);
-    return `{"result":${jsonOfValue(result, maxResultBytes)}}`;
+    const host = expressionHost(task, task.calls);
+    try {
+      const value = expression.evaluate(undefined, [...variables.values()], host);
+      const result = castResult(expression.runtime, value, task.dataType, task.isList);
+      return `{"result":${jsonOfValue(result, maxResultBytes)}}`;
+    } catch (error) {
+      throw expression.failure(error);
+    }
   });
 }
 
@@ -148,7 +150,7 @@ function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
       return await work();
     } catch (thrown) {
       const error = expressionErrorOf(thrown);
-      throw new AppError('invalid', error.message, undefined, error);
+      throw new AppError('invalid', error.text, undefined, error);
     }
   });
 }

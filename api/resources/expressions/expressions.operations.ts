@@ -132,8 +132,9 @@ const annotationErrors = answerSchema('AnnotationErrors', 'What failed.', {
   fields: { type: integer, description: 'Number of fields that failed in them.', example: 0 },
   examples: {
     type: jsonObjects,
-    description: 'The first errors: number of the record from 0, field and message.',
-    example: [{ record: 0, field: 'ratio', message: 'division by zero' }],
+    description:
+      'The first errors: number of the record from 0, field and message, which says where in the expression.',
+    example: [{ record: 0, field: 'ratio', message: 'division by zero (line 1, column 10)' }],
   },
 });
 

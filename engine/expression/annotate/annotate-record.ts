@@ -87,16 +87,14 @@ export class Annotation {
     const records: PyDict[] = [];
     let fieldErrors = 0;
     let firstError: AnnotatedRecord['firstError'];
-    for (const { record, error } of this.#reshape(this.#pre, 'pre', input, host)) {
-      const errors = new Map<string, string>();
-      if (error !== undefined) errors.set('pre_annotation_expression', error);
+    const reshapeErrors = new Map<string, string>();
+    for (const record of this.#reshape(this.#pre, 'pre', input, reshapeErrors, host)) {
+      const errors = new Map<string, string>(reshapeErrors);
       this.#runFields(record, errors, host);
-      for (const one of this.#reshape(this.#post, 'post', record, host)) {
-        const own = new Map(errors);
-        if (one.error !== undefined) own.set('post_annotation_expression', one.error);
-        fieldErrors += own.size;
-        for (const [field, message] of own) firstError ??= { field, message };
-        records.push(this.#finish(one.record, own));
+      for (const one of this.#reshape(this.#post, 'post', record, errors, host)) {
+        fieldErrors += errors.size;
+        for (const [field, message] of errors) firstError ??= { field, message };
+        records.push(this.#finish(one, errors));
       }
     }
     return { records, fieldErrors, firstError };
@@ -104,15 +102,16 @@ export class Annotation {
 
   /** Evaluates a record as far as that leads to calls of dataset functions; nothing is left of it. */
   callAhead(input: PyDict, host: ExpressionHost): void {
-    for (const { record } of this.#reshape(this.#pre, 'pre', input, host)) {
-      this.#runFields(record, new Map(), host, this.#ahead);
-      if (this.#postAhead) this.#reshape(this.#postAhead, 'post', record, host);
+    for (const record of this.#reshape(this.#pre, 'pre', input, null, host)) {
+      this.#runFields(record, null, host, this.#ahead);
+      if (this.#postAhead) this.#reshape(this.#postAhead, 'post', record, null, host);
     }
   }
 
+  /** Computes the fields of a record. Errors are noted in `errors`; null: they are of no interest. */
   #runFields(
     record: PyDict,
-    errors: Map<string, string>,
+    errors: Map<string, string> | null,
     host: ExpressionHost,
     fields = this.#fields,
   ): void {
@@ -133,7 +132,7 @@ export class Annotation {
         if (expression === undefined) castRuntime.budget.start(0);
         result = castResult(runtime, value, dataType, isList);
       } catch (error) {
-        errors.set(name, expressionErrorOf(error).message);
+        noteError(errors, name, expression, error);
       }
       setItem(record, name, result);
     }
@@ -142,20 +141,22 @@ export class Annotation {
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
   }
 
-  /** The records that a record-level expression makes of one; after an error it passes unchanged. */
+  /** The records that a record-level expression makes of one; after an error, which is noted in `errors`, it passes unchanged. */
   #reshape(
     expression: Expression | undefined,
     stage: 'pre' | 'post',
     input: PyDict,
+    errors: Map<string, string> | null,
     host: ExpressionHost,
-  ): { readonly record: PyDict; readonly error?: string }[] {
+  ): PyDict[] {
     const record = copyRecord(input);
-    if (expression === undefined) return [{ record }];
+    if (expression === undefined) return [record];
     try {
       const value = expression.evaluate(record, this.#values, host);
-      return recordsOf(expression.runtime, value, stage).map((one) => ({ record: one }));
+      return recordsOf(expression.runtime, value, stage);
     } catch (error) {
-      return [{ record: copyRecord(input), error: expressionErrorOf(error).message }];
+      noteError(errors, `${stage}_annotation_expression`, expression, error);
+      return [copyRecord(input)];
     }
   }
 
@@ -169,6 +170,16 @@ export class Annotation {
     setItem(record, '_errors', messages);
     return record;
   }
+}
+
+function noteError(
+  errors: Map<string, string> | null,
+  name: string,
+  expression: Expression | undefined,
+  error: unknown,
+): void {
+  const known = expressionErrorOf(error);
+  errors?.set(name, (expression?.failure(known) ?? known).text);
 }
 
 /** The fields that call dataset functions, and those that these read. */

@@ -65,7 +65,7 @@ export function compileNamed(
     return compileExpression(text, options);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    throw new AppError('invalid', `${name}: ${error.message}`, { [name]: [error.message] }, error);
+    throw new AppError('invalid', `${name}: ${error.text}`, { [name]: [error.text] }, error);
   }
 }
 

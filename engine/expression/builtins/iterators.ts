@@ -1,5 +1,5 @@
 import { ExpressionError, typeError, valueError } from '../values/errors.js';
-import { callOne, callValue } from '../values/call.js';
+import { callOne, invalidKeyword, callValue } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
 import { toIndex } from '../values/integers.js';
@@ -46,8 +46,7 @@ function extreme(name: 'max' | 'min'): NativeDeclaration {
     const key = keywords?.get('key') ?? null;
     const missing = keywords?.get('default');
     for (const one of keywords?.keys() ?? [])
-      if (one !== 'key' && one !== 'default')
-        throw typeError(`'${one}' is an invalid keyword argument for ${name}()`);
+      if (one !== 'key' && one !== 'default') throw invalidKeyword(one, name, ['key', 'default']);
     if (args.length === 0) throw typeError(`${name} expected at least 1 argument, got 0`);
     if (args.length > 1 && missing !== undefined)
       throw typeError(`Cannot specify a default for ${name}() with multiple positional arguments`);
@@ -86,11 +85,13 @@ function zip(
   keywords: Keywords | undefined,
 ): PyIterator {
   for (const name of keywords?.keys() ?? [])
-    if (name !== 'strict') throw typeError(`'${name}' is an invalid keyword argument for zip()`);
+    if (name !== 'strict') throw invalidKeyword(name, 'zip', ['strict']);
   const isStrict = isTrue(keywords?.get('strict') ?? false);
   const iterators = args.map((one) => iterate(runtime, one));
   return new PyIterator('zip', () => {
     if (iterators.length === 0) return undefined;
+    // What takes the tuple counts it as one item, however many it has.
+    runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const [i, iterator] of iterators.entries()) {
       const item = iterator.next();
@@ -130,6 +131,7 @@ function map(
       return item === undefined ? undefined : callOne(runtime, mapper, item);
     });
   return new PyIterator('map', () => {
+    runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const iterator of iterators) {
       const item = iterator.next();

@@ -1,5 +1,6 @@
 import { overflowError, typeError, valueError, zeroDivision } from '../values/errors.js';
 import { asciiDigits, stripWhiteSpace } from '../values/characters.js';
+import { sliceText } from '../values/code-points.js';
 import { divideHalfEven, exactParts, fixedText } from '../values/float-text.js';
 import {
   asInt,
@@ -59,8 +60,10 @@ function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
     }
     if (at === text.length && at > 0) return value;
   }
-  const failed = () =>
-    valueError(`invalid literal for int() with base ${base}: ${reprOf(runtime, text)}`);
+  const failed = () => {
+    const shown = sliceText(reprOf(runtime, text), 0, 200);
+    return valueError(`invalid literal for int() with base ${base}: ${shown}`);
+  };
   const plain = stripWhiteSpace(asciiDigits(text));
   const [, sign, prefix, body] = /^([-+]?)(?:0([xXoObB])(?=_?[0-9a-zA-Z]))?(.*)$/s.exec(plain)!;
   let digits = body!;

@@ -1,9 +1,9 @@
-import { noField } from '../formatting/str-format.js';
+import { noField, noRecordField } from '../formatting/str-format.js';
 import { getAttribute } from '../operators/attributes.js';
 import { keyError, subscript } from '../operators/subscript.js';
 import type { SyntaxNode } from '../syntax/tree.js';
-import { methodOfType } from '../methods/tables.js';
-import { attributeError } from '../values/errors.js';
+import { methodOfType, methodsOfType } from '../methods/tables.js';
+import { suggestNear } from '../values/errors.js';
 import { codePointLength, isPlain } from '../values/code-points.js';
 import { PyDict, PyList } from '../values/values.js';
 import type { Code, PyValue } from '../values/values.js';
@@ -31,7 +31,7 @@ function fieldReader(
   if (!compiler.readsPaths) return undefined;
   const { state } = compiler;
   const index = compiler.pathIndex([name]);
-  if (index === undefined) return () => state.lookUp(name);
+  if (index === undefined) return () => state.source.lookUp(name);
   const { fields } = state;
   return () => fields[index];
 }
@@ -62,7 +62,11 @@ function generalAttribute(
   if (field !== undefined)
     return () => {
       const value = field();
-      if (value === undefined) throw attributeError(`record has no field '${name}'`);
+      if (value === undefined)
+        throw noRecordField(
+          name,
+          suggestNear(name, () => compiler.state.fieldNames()),
+        );
       return value;
     };
   const object = compiler.compile(objectNode, scope);
@@ -70,7 +74,7 @@ function generalAttribute(
     const value = object(frame);
     if (value instanceof PyDict && !isMethod) {
       const member = value.map.get(name);
-      if (member === undefined) throw noField(value, name);
+      if (member === undefined) throw noField(value, name, methodsOfType('dict').keys());
       return member;
     }
     return getAttribute(value, name);
@@ -97,7 +101,7 @@ function generalSubscript(
   if (typeof key === 'string' && field)
     return () => {
       const value = field();
-      if (value === undefined) throw keyError(state, key);
+      if (value === undefined) throw keyError(state, key, () => state.fieldNames());
       return value;
     };
   const part = compileSplitPart(compiler, node, scope);

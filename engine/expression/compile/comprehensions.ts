@@ -38,7 +38,7 @@ export function compileComprehension(
   // A closure made inside keeps the frame of this one execution, so it cannot be shared.
   const sharesFrame = node.result !== 'generator' && !makesClosure(node);
   const scope = new NameScope(outer, sharesFrame);
-  const iterable = compiler.compile(node.clauses[0]!.iterable, outer);
+  const iterable = compileIterable(compiler, node.clauses[0]!.iterable, outer);
   const names = scope.layout.size;
   const clauses = compileClauses(compiler, node, scope);
   const key = node.key && compiler.compile(node.key, scope);
@@ -129,6 +129,13 @@ export function compileComprehension(
   };
 }
 
+/** What a `for` runs over; that it cannot be iterated is an error at its own position. */
+function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): Code {
+  const code = compiler.compile(node, scope);
+  if (!compiler.locates) return code;
+  return compiler.located(node, (frame) => iterate(compiler.state, code(frame)));
+}
+
 function makesClosure(root: ComprehensionNode): boolean {
   const open: SyntaxNode[] = childrenOf(root).slice(1);
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
@@ -152,7 +159,7 @@ function compileClauses(
     const cost = clause.conditions.reduce((sum, test) => sum + costOf(test), 1 + produced);
     const next = node.clauses[i + 1];
     return {
-      iterable: i === 0 ? () => null : compiler.compile(clause.iterable, scope),
+      iterable: i === 0 ? () => null : compileIterable(compiler, clause.iterable, scope),
       assign: targets[i]!,
       accepts: compileConditions(compiler, clause, scope),
       cost: cost + (next ? costOf(next.iterable) : 0),

@@ -113,7 +113,10 @@ export function compileTemplate(
   scope: NameScope,
 ): (frame: ActivationFrame) => string {
   const { state } = compiler;
-  const codes = parts.map((part) => compilePart(compiler, part, scope));
+  const codes = parts.map((part) => {
+    const code = compilePart(compiler, part, scope);
+    return part.kind === 'text' ? code : compiler.located(part.value, code);
+  });
   return (frame) => {
     let text = '';
     for (const code of codes) text += code(frame);

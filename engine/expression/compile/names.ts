@@ -29,14 +29,14 @@ export function compileName(compiler: NodeCompiler, name: string, scope: NameSco
     }
     case 'unknown':
       return () => {
-        throw undefinedName(name);
+        throw undefinedName(name, () => compiler.suggestions(name, scope));
       };
   }
 }
 
 /** The NameError of a name that nothing declares. */
-export function undefinedName(name: string): ExpressionError {
-  return new ExpressionError('NameError', `name '${name}' is not defined`);
+function undefinedName(name: string, suggest?: () => readonly string[]): ExpressionError {
+  return new ExpressionError('NameError', `name '${name}' is not defined`, suggest);
 }
 
 function readSlot({ hops, slot }: SlotAddress, name: string): Code {

@@ -178,9 +178,9 @@ export function compileComparison(
 ): Code {
   const { state } = compiler;
   const first = compiler.compile(node.first, scope);
-  const rest = node.rest.map(({ operator, operand }) => ({
-    operation: comparisonOperations[operator],
-    operand: compiler.compile(operand, scope),
+  const rest = node.rest.map((part) => ({
+    operation: compiler.located(part, comparisonOperations[part.operator]),
+    operand: compiler.compile(part.operand, scope),
   }));
   if (rest.length === 1) {
     const [{ operator, operand }] = node.rest as [(typeof node.rest)[0]];

@@ -2,6 +2,7 @@ import type { Budget } from '../values/limits.js';
 import type { Code, ExpressionHost, Native, PyDict, PyType, PyValue } from '../values/values.js';
 import type { MemberPath } from './record-fields.js';
 import type { SyntaxNode } from '../syntax/tree.js';
+import type { SyntaxPosition } from '../values/errors.js';
 
 /** The state of a compiled expression while it runs. */
 export class EvaluationState {
@@ -11,15 +12,30 @@ export class EvaluationState {
   readonly variables: (PyValue | undefined)[];
   /** The values at the paths that the expression reads, if it reads only paths; undefined where there is none, or it is not at hand. */
   readonly fields: (PyValue | undefined)[] = [];
-  /** Gives a whole field of the record, where a path leads to nothing. */
-  lookUp: (name: string) => PyValue | undefined = () => undefined;
+  /** The fields of the record, where a path leads to nothing. */
+  source: RecordFields = noFields;
   record: PyDict | undefined;
 
   constructor(budget: Budget, variables: number) {
     this.budget = budget;
     this.variables = Array.from({ length: variables }, () => undefined);
   }
+
+  /** The names of the fields of the record. */
+  fieldNames(): Iterable<unknown> {
+    return this.record?.map.keys() ?? this.source.names();
+  }
 }
+
+/** The fields of a record that is not at hand as a whole. */
+export interface RecordFields {
+  /** The value of a field; undefined if the record lacks it. */
+  lookUp(name: string): PyValue | undefined;
+  names(): Iterable<string>;
+}
+
+/** The fields where there is no record, or where the record itself is at hand. */
+export const noFields: RecordFields = { lookUp: () => undefined, names: () => [] };
 
 /** How many slots a frame needs; it grows while the code of the frame is compiled. */
 interface FrameLayout {
@@ -57,6 +73,11 @@ export class NameScope {
     return this.layout.size++;
   }
 
+  /** The names that can be read here. */
+  names(): string[] {
+    return [...this.#names.keys(), ...(this.#parent?.names() ?? [])];
+  }
+
   find(name: string): SlotAddress | undefined {
     const slot = this.#names.get(name);
     if (slot !== undefined) return { hops: 0, slot };
@@ -79,6 +100,15 @@ export interface NodeCompiler {
   readonly state: EvaluationState;
   compile(node: SyntaxNode, scope: NameScope): Code;
   meaning(name: string, scope: NameScope): NameMeaning;
+  /** What an unknown name may stand for. */
+  suggestions(name: string, scope: NameScope): readonly string[];
+  /** Code whose errors have a position, if they do not have one yet; where errors are not located, the code as it is. */
+  located<A extends readonly unknown[], R>(
+    position: SyntaxPosition,
+    code: (...args: A) => R,
+  ): (...args: A) => R;
+  /** Whether errors are located: code that stands for several nodes must not be made then. */
+  readonly locates: boolean;
   /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
   readonly readsPaths: boolean;
   /** The index of a path in `state.fields`; undefined if it is not among those that the expression reads. */

@@ -15,7 +15,7 @@ export function compileSplitPart(
   { object, index }: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
 ): Code | undefined {
-  const at = constantIndex(index);
+  const at = compiler.locates ? undefined : constantIndex(index);
   if (object.kind !== 'call' || object.callee.kind !== 'attribute' || at === undefined)
     return undefined;
   const { callee, args } = object;

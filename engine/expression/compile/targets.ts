@@ -23,7 +23,7 @@ export function compileTarget(
   const targets = target.targets.map((one) => compileTarget(compiler, one, scope));
   const count = targets.length;
   if (starred >= 0)
-    return (frame, value) => {
+    return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
       const items = unpack(state, value, count - 1, true);
       const rest = items.length - (count - 1);
       for (const [i, assign] of targets.entries()) {
@@ -31,14 +31,14 @@ export function compileTarget(
         else if (i === starred) assign(frame, new PyList(items.slice(i, i + rest)));
         else assign(frame, items[i + rest - 1]!);
       }
-    };
-  return (frame, value) => {
+    });
+  return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
     const items =
       value instanceof PyTuple && value.items.length === count
         ? value.items
         : unpack(state, value, count, false);
     for (let i = 0; i < count; i++) targets[i]!(frame, items[i]!);
-  };
+  });
 }
 
 function unpack(

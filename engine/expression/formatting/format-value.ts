@@ -86,6 +86,8 @@ function formatCharacter(runtime: Runtime, int: PyInt, spec: FormatSpec): string
   if (spec.sign !== '') throw valueError("Sign not allowed with integer format specifier 'c'");
   if (spec.isAlternate)
     throw valueError("Alternate form (#) not allowed with integer format specifier 'c'");
+  if (BigInt.asIntN(64, BigInt(int)) !== BigInt(int))
+    throw overflowError('Python int too large to convert to C long');
   if (int < 0 || int > 0x10ffff) throw overflowError('%c arg not in range(0x110000)');
   const align = spec.align || (spec.hasZero ? '=' : '>');
   return pad(runtime, { ...spec, align }, '', String.fromCodePoint(Number(int)));

@@ -57,7 +57,7 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
 function size(digits: string | undefined, what: string): number | undefined {
   if (digits === undefined) return undefined;
   const number = Number(digits);
-  if (number > Number.MAX_SAFE_INTEGER)
+  if (number > Number.MAX_SAFE_INTEGER && BigInt(digits) >= 1n << 63n)
     throw valueError(
       what === 'width' || what === 'precision'
         ? 'Too many decimal digits in format string'

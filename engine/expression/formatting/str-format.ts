@@ -2,6 +2,7 @@ import {
   attributeError,
   ExpressionError,
   indexError,
+  suggestNear,
   typeError,
   valueError,
 } from '../values/errors.js';
@@ -170,11 +171,21 @@ function fieldOf(value: PyValue, name: string): PyValue {
   return field;
 }
 
-/** The error of a field that a dict does not have; a record is called by its name. */
-export function noField(dict: PyDict, name: string): ExpressionError {
-  if (dict.isRecord) return attributeError(`record has no field '${name}'`);
+/** The error of a field that the record does not have. */
+export function noRecordField(name: string, suggest: () => readonly string[]): ExpressionError {
+  return attributeError(`record has no field '${name}'`, suggest);
+}
+
+/** The error of a field that a dict does not have; a record is called by its name. `methods` are what else it may have. */
+export function noField(
+  dict: PyDict,
+  name: string,
+  methods: Iterable<string> = [],
+): ExpressionError {
+  const suggest = suggestNear(name, () => [...dict.map.keys(), ...methods]);
+  if (dict.isRecord) return noRecordField(name, suggest);
   if (typeof name !== 'string') throw typeError('attribute name must be string');
-  return attributeError(`'dict' object has no attribute '${name}'`);
+  return attributeError(`'dict' object has no attribute '${name}'`, suggest);
 }
 
 function nextBrace(text: string, from: number): number {

@@ -37,7 +37,7 @@ const implementations: Readonly<Record<string, NativeCode>> = {
   now: (runtime, zone, template) => currentTime(runtime, zone, template, '%Y-%m-%dT%H:%M:%S'),
   today: (runtime, zone, template) => currentTime(runtime, zone, template, '%Y-%m-%d'),
   error: (runtime, message: PyValue) => {
-    throw functionError(strOf(runtime, message));
+    throw new ExpressionError('RaisedError', strOf(runtime, message));
   },
   explode,
   melt,

@@ -78,7 +78,8 @@ export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
   values: exact(0, (_runtime, dict: PyDict) => new DictView(dict, 'values')),
   pop: range(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
     const value = deleteItem(dict, key);
-    if (value === undefined && missing === undefined) throw keyError(runtime, key);
+    if (value === undefined && missing === undefined)
+      throw keyError(runtime, key, () => dict.map.keys());
     changed(runtime);
     return value === undefined ? missing! : value;
   }),

@@ -90,7 +90,7 @@ export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
     throw new ExpressionError('KeyError', "'pop from an empty set'");
   }),
   remove: exact(1, (runtime, set: PySet, value: PyValue) => {
-    if (!set.map.delete(mapKey(value))) throw keyError(runtime, value);
+    if (!set.map.delete(mapKey(value))) throw keyError(runtime, value, () => set.map.keys());
     return changed(runtime);
   }),
   update: variadic((runtime, [self, ...others]) => {

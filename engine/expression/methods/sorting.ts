@@ -34,8 +34,38 @@ function sortBy<T>(
 ): T[] {
   // Reversed twice, equal items keep their order.
   if (isReversed) items.reverse();
-  items.sort((a, b) => compare(keyOf(a), keyOf(b)));
+  const compareItems = (a: T, b: T): number => compare(keyOf(a), keyOf(b));
+  if (items.length < shortList) sortShort(items, compareItems);
+  else items.sort(compareItems);
   return isReversed ? items.reverse() : items;
+}
+
+/** Lists of fewer items are sorted here. Longer ones are compared by the engine's sort in the same order as by CPython's, which it follows. */
+const shortList = 64;
+
+/**
+ * Sorts a short list by the comparisons that CPython makes (`list.sort`), because their order decides which two values the error names that have no
+ * order: it finds the run at the beginning, which it turns around if it descends, and inserts each following item by binary search.
+ */
+function sortShort<T>(items: T[], compare: (a: T, b: T) => number): void {
+  let run = Math.min(items.length, 2);
+  if (run < 2) return;
+  const descends = compare(items[1]!, items[0]!) < 0;
+  const isLess = (a: number, b: number): boolean => compare(items[a]!, items[b]!) < 0;
+  while (run < items.length && isLess(run, run - 1) === descends) run++;
+  if (descends)
+    for (let i = 0, j = run - 1; i < j; i++, j--) [items[i], items[j]] = [items[j]!, items[i]!];
+  for (; run < items.length; run++) {
+    const item = items[run]!;
+    let [from, to] = [0, run];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (compare(item, items[middle]!) < 0) to = middle;
+      else from = middle + 1;
+    }
+    items.copyWithin(from + 1, from, run);
+    items[from] = item;
+  }
 }
 
 /** The order of the keys: one comparison where all are texts or small ints, else by `<` of Python. */
@@ -43,9 +73,6 @@ function comparisonOf(runtime: Runtime, keys: readonly PyValue[]): ValueOrder {
   if (keys.every((key) => typeof key === 'string'))
     return (a, b) => compareCodePoints(a as string, b as string);
   if (keys.every((key) => typeof key === 'number')) return (a, b) => (a as number) - (b as number);
-  return (a, b) => (isOrdered(runtime, '<', a, b) ? -1 : isLess(runtime, b, a));
-}
-
-function isLess(runtime: Runtime, a: PyValue, b: PyValue): 0 | 1 {
-  return isOrdered(runtime, '<', a, b) ? 1 : 0;
+  // Sorting asks for nothing but whether one is less.
+  return (a, b) => (isOrdered(runtime, '<', a, b) ? -1 : 0);
 }

@@ -1,6 +1,6 @@
 import { methodsOf } from '../methods/tables.js';
 import { noField } from '../formatting/str-format.js';
-import { attributeError } from '../values/errors.js';
+import { attributeError, suggestNear } from '../values/errors.js';
 import { typeName } from '../values/type-name.js';
 import { BoundMethod, PyDict, PyRange, PyType } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
@@ -14,7 +14,7 @@ export function getAttribute(value: PyValue, name: string): PyValue {
   if (method !== undefined) return new BoundMethod(value, method);
   if (value instanceof PyDict) {
     const field = value.map.get(name);
-    if (field === undefined) throw noField(value, name);
+    if (field === undefined) throw noField(value, name, methodsOf(value)?.keys());
     return field;
   }
   if (value instanceof PyRange && (name === 'start' || name === 'stop' || name === 'step'))
@@ -22,7 +22,13 @@ export function getAttribute(value: PyValue, name: string): PyValue {
   if (value instanceof PyType) {
     const member = value.statics.get(name) ?? value.methods.get(name);
     if (member !== undefined) return member;
-    throw attributeError(`type object '${value.name}' has no attribute '${name}'`);
+    throw attributeError(
+      `type object '${value.name}' has no attribute '${name}'`,
+      suggestNear(name, () => [...value.statics.keys(), ...value.methods.keys()]),
+    );
   }
-  throw attributeError(`'${typeName(value)}' object has no attribute '${name}'`);
+  throw attributeError(
+    `'${typeName(value)}' object has no attribute '${name}'`,
+    suggestNear(name, () => methodsOf(value)?.keys() ?? []),
+  );
 }

@@ -1,5 +1,6 @@
-import { copyDict, updateDict } from '../values/dict.js';
-import { asSet } from '../values/comparison.js';
+import { copyDict, setOf, updateDict } from '../values/dict.js';
+import { asSet, isSetView } from '../values/comparison.js';
+import { itemsIn } from '../values/iteration.js';
 import { PyDict, PySet } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
@@ -59,7 +60,13 @@ export function union(a: PySet, b: PySet): PySet {
   return result;
 }
 
+/** Two values as sets; beside a view of the keys or items of a dict, any value with items is one. */
 function setsOf(runtime: Runtime, a: PyValue, b: PyValue): readonly [PySet, PySet] | undefined {
+  if (isSetView(a) || isSetView(b)) {
+    const [items, others] = [itemsIn(runtime, a), itemsIn(runtime, b)];
+    runtime.budget.elements(items.length + others.length);
+    return [setOf(items), setOf(others)];
+  }
   if (typeof a !== 'object' || typeof b !== 'object') return undefined;
   const x = asSet(a);
   const y = x && asSet(b);

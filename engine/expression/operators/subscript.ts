@@ -1,4 +1,10 @@
-import { ExpressionError, indexError, typeError, valueError } from '../values/errors.js';
+import {
+  ExpressionError,
+  indexError,
+  suggestNear,
+  typeError,
+  valueError,
+} from '../values/errors.js';
 import { isPlain, pointsOf } from '../values/code-points.js';
 import { mapKey } from '../values/hashing.js';
 import { asInt, toClippedSize } from '../values/integers.js';
@@ -11,7 +17,7 @@ import type { PyValue, Runtime } from '../values/values.js';
 export function subscript(runtime: Runtime, container: PyValue, key: PyValue): PyValue {
   if (container instanceof PyDict) {
     const value = container.map.get(mapKey(key));
-    if (value === undefined) throw keyError(runtime, key);
+    if (value === undefined) throw keyError(runtime, key, () => container.map.keys());
     return value;
   }
   if (container instanceof PyList)
@@ -27,9 +33,14 @@ export function subscript(runtime: Runtime, container: PyValue, key: PyValue): P
   throw typeError(`'${typeName(container)}' object is not subscriptable`);
 }
 
-/** The KeyError of a key, whose text is the key's `repr()`. */
-export function keyError(runtime: Runtime, key: PyValue): ExpressionError {
-  return new ExpressionError('KeyError', reprOf(runtime, key));
+/** The KeyError of a key, whose text is the key's `repr()`; `keys` are those that there are. */
+export function keyError(
+  runtime: Runtime,
+  key: PyValue,
+  keys: () => Iterable<unknown>,
+): ExpressionError {
+  const suggest = typeof key === 'string' ? suggestNear(key, keys) : undefined;
+  return new ExpressionError('KeyError', reprOf(runtime, key), suggest);
 }
 
 function item(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {

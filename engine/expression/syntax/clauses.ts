@@ -37,6 +37,7 @@ export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
 /** Parses the targets of a `for`: one, or several with commas, which unpack. */
 function parseTargets(parser: ExpressionParser): AssignmentTarget {
   const { cursor } = parser;
+  const position = cursor.here();
   const { at } = cursor.token;
   const targets: AssignmentTarget[] = [];
   let starred = -1;
@@ -56,21 +57,22 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
       throw cursor.source.error('starred assignment target must be in a list or tuple', at);
     return targets[0]!;
   }
-  return { kind: 'unpack', targets, starred };
+  return { kind: 'unpack', targets, starred, ...position };
 }
 
 function parseTarget(parser: ExpressionParser): AssignmentTarget {
   const { cursor } = parser;
+  const position = cursor.here();
   for (const [opening, closing] of [
     ['(', ')'],
     ['[', ']'],
   ] as const) {
     if (!cursor.accept(opening)) continue;
-    if (cursor.accept(closing)) return { kind: 'unpack', targets: [], starred: -1 };
+    if (cursor.accept(closing)) return { kind: 'unpack', targets: [], starred: -1, ...position };
     const inner = cursor.nested(() => parseTargets(parser));
     cursor.expect(closing);
     const isList = opening === '[' && inner.kind === 'name';
-    return isList ? { kind: 'unpack', targets: [inner], starred: -1 } : inner;
+    return isList ? { kind: 'unpack', targets: [inner], starred: -1, ...position } : inner;
   }
   const { at, text } = cursor.token;
   if (cursor.isName() && text.startsWith('__'))
@@ -125,18 +127,17 @@ function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
   const value = parser.expression();
   if (!cursor.isAt('for')) return { kind: 'positional', value };
   const { at } = cursor.token;
+  const position = cursor.here();
   const clauses = parseClauses(parser);
   if (!isFirst || cursor.isAt(','))
     throw cursor.source.error('Generator expression must be parenthesized', at);
-  const { line, column } = value;
   const generator: SyntaxNode = {
     kind: 'comprehension',
     result: 'generator',
     key: undefined,
     element: value,
     clauses,
-    line,
-    column,
+    ...position,
   };
   return { kind: 'positional', value: generator };
 }

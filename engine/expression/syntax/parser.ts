@@ -8,7 +8,13 @@ import { childrenOf } from './children.js';
 import { parseStrings } from './template.js';
 import { TokenCursor } from './token-cursor.js';
 import { SourceText } from './tokenizer.js';
-import type { BinaryOperator, ComparisonOperator, DisplayItem, SyntaxNode } from './tree.js';
+import type {
+  BinaryOperator,
+  ComparisonOperator,
+  ComparisonPart,
+  DisplayItem,
+  SyntaxNode,
+} from './tree.js';
 
 /**
  * Parses an expression (specification of expressions, sections 1 and 2). Operators are parsed by binding power: `binary(n)` takes all
@@ -91,12 +97,12 @@ class Parser implements ExpressionParser {
   }
 
   binary(power = 0): SyntaxNode {
-    const position = this.cursor.here();
     let left = this.#unary();
     for (;;) {
       const { kind, text } = this.cursor.token;
       const own = kind === 'operator' && Object.hasOwn(powers, text) ? powers[text]! : 0;
       if (own <= power) return left;
+      const position = this.cursor.here();
       this.cursor.take();
       const right = this.cursor.nested(() => this.binary(own));
       left = { kind: 'binary', operator: text as BinaryOperator, left, right, ...position };
@@ -130,15 +136,17 @@ class Parser implements ExpressionParser {
   }
 
   #comparison(): SyntaxNode {
-    const position = this.cursor.here();
     const first = this.binary();
-    const rest: { operator: ComparisonOperator; operand: SyntaxNode }[] = [];
+    const rest: ComparisonPart[] = [];
     for (;;) {
+      const { at } = this.cursor.token;
       const operator = this.#comparisonOperator();
       if (operator === undefined) break;
-      rest.push({ operator, operand: this.binary() });
+      rest.push({ operator, operand: this.binary(), ...this.cursor.source.position(at) });
     }
-    return rest.length === 0 ? first : { kind: 'comparison', first, rest, ...position };
+    if (rest.length === 0) return first;
+    const { line, column } = rest[0]!;
+    return { kind: 'comparison', first, rest, line, column };
   }
 
   #comparisonOperator(): ComparisonOperator | undefined {
@@ -162,16 +170,19 @@ class Parser implements ExpressionParser {
       return { kind: 'unary', operator, operand, ...position };
     }
     const base = this.#postfix();
+    const { at } = this.cursor.token;
     if (!this.cursor.accept('**')) return base;
     const right = this.cursor.nested(() => this.#unary());
-    return { kind: 'binary', operator: '**', left: base, right, ...position };
+    const own = this.cursor.source.position(at);
+    return { kind: 'binary', operator: '**', left: base, right, ...own };
   }
 
   #postfix(): SyntaxNode {
-    const position = this.cursor.here();
     let node = this.#atom();
     for (;;) {
+      const opening = this.cursor.token.at;
       if (this.cursor.accept('.')) {
+        const position = this.cursor.here();
         const { at } = this.cursor.token;
         const name = this.cursor.name();
         if (name.startsWith('__'))
@@ -179,12 +190,13 @@ class Parser implements ExpressionParser {
         node = { kind: 'attribute', object: node, name, ...position };
       } else if (this.cursor.accept('(')) {
         const callee = node;
-        node = { kind: 'call', callee, args: parseArguments(this), ...position };
+        const { line, column } = callee;
+        node = { kind: 'call', callee, args: parseArguments(this), line, column };
       } else if (this.cursor.accept('[')) {
         const object = node;
         const index = this.cursor.nested(() => this.#index());
         this.cursor.expect(']');
-        node = { kind: 'subscript', object, index, ...position };
+        node = { kind: 'subscript', object, index, ...this.cursor.source.position(opening) };
       } else return node;
     }
   }
@@ -308,7 +320,7 @@ class Parser implements ExpressionParser {
     key: SyntaxNode | undefined,
     closing: string,
   ): SyntaxNode {
-    const position = { line: element.value.line, column: element.value.column };
+    const position = this.cursor.here();
     if (element.isUnpacked)
       throw this.cursor.source.error(
         'iterable unpacking cannot be used in comprehension',

@@ -1,5 +1,5 @@
+import type { SyntaxPosition } from '../values/errors.js';
 import { limitExceeded, maxNesting } from '../values/limits.js';
-import type { SyntaxPosition } from './tree.js';
 import { tokenize } from './tokenizer.js';
 import type { SourceText, SourceToken } from './tokenizer.js';
 

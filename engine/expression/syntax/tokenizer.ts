@@ -1,4 +1,4 @@
-import { ExpressionSyntaxError } from '../values/errors.js';
+import { ExpressionSyntaxError, type SyntaxPosition } from '../values/errors.js';
 import { limitExceeded, maxSourceLength } from '../values/limits.js';
 
 /** A token. `at` and `end` are positions in code units. */
@@ -25,11 +25,10 @@ export class SourceText {
 
   /** A syntax error at a position in code units. */
   error(reason: string, at: number): ExpressionSyntaxError {
-    const { line, column } = this.position(at);
-    return new ExpressionSyntaxError(reason, line, column);
+    return new ExpressionSyntaxError(reason, this.position(at));
   }
 
-  position(at: number): { readonly line: number; readonly column: number } {
+  position(at: number): SyntaxPosition {
     const line = countUpTo(this.#lines, at);
     const start = this.#lines[line - 1]!;
     const pairs = countUpTo(this.#pairs, at - 1) - countUpTo(this.#pairs, start);

@@ -1,10 +1,5 @@
+import type { SyntaxPosition } from '../values/errors.js';
 import type { PyValue } from '../values/values.js';
-
-/** Where a node begins; both count from 1, columns in code points. */
-export interface SyntaxPosition {
-  readonly line: number;
-  readonly column: number;
-}
 
 /** The binary operators. */
 export type BinaryOperator =
@@ -14,7 +9,10 @@ export type BinaryOperator =
 export type ComparisonOperator =
   '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'is' | 'is not';
 
-/** A node of the tree of an expression, as plain data. */
+/**
+ * A node of the tree of an expression, as plain data. Its position is that of what an error of the node alone is about: the operator, the name of
+ * an attribute or of a called function, the bracket of a subscript, the `for` of a comprehension, or else where it begins.
+ */
 export type SyntaxNode = SyntaxPosition & SyntaxNodeKinds;
 
 type SyntaxNodeKinds =
@@ -38,10 +36,7 @@ type SyntaxNodeKinds =
   | {
       readonly kind: 'comparison';
       readonly first: SyntaxNode;
-      readonly rest: readonly {
-        readonly operator: ComparisonOperator;
-        readonly operand: SyntaxNode;
-      }[];
+      readonly rest: readonly ComparisonPart[];
     }
   | {
       readonly kind: 'conditional';
@@ -72,6 +67,12 @@ type SyntaxNodeKinds =
     }
   | { readonly kind: 'attribute'; readonly object: SyntaxNode; readonly name: string };
 
+/** An operator of a comparison, which has its position, and the operand behind it. */
+export interface ComparisonPart extends SyntaxPosition {
+  readonly operator: ComparisonOperator;
+  readonly operand: SyntaxNode;
+}
+
 /** An item of a display; `isUnpacked` is `*item`. */
 export interface DisplayItem {
   readonly value: SyntaxNode;
@@ -94,11 +95,11 @@ export interface ComprehensionClause {
 /** What a `for` assigns to. */
 export type AssignmentTarget =
   | { readonly kind: 'name'; readonly name: string }
-  | {
+  | (SyntaxPosition & {
       readonly kind: 'unpack';
       readonly targets: readonly AssignmentTarget[];
       readonly starred: number;
-    };
+    });
 
 /** A parameter of a lambda. */
 export interface Parameter {

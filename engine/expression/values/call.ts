@@ -1,4 +1,4 @@
-import { typeError } from './errors.js';
+import { suggestNear, typeError } from './errors.js';
 import { setItem } from './dict.js';
 import { typeName } from './type-name.js';
 import {
@@ -90,7 +90,11 @@ function bindParameters(
       throw typeError(
         `<lambda>() got some positional-only arguments passed as keyword arguments: '${name}'`,
       );
-    else throw typeError(`<lambda>() got an unexpected keyword argument '${name}'`);
+    else
+      throw typeError(
+        `<lambda>() got an unexpected keyword argument '${name}'`,
+        suggestNear(name, () => names.concat(keywordOnly)),
+      );
   }
   if (args.length > count && !hasRest) throw tooMany(parameters.names, defaults, args.length);
   const all = count + keywordOnly.length;
@@ -192,8 +196,7 @@ function bindArguments(
   const bound: (PyValue | undefined)[] = args.slice();
   for (const [name, value] of keywords) {
     const at = shape.names.indexOf(name);
-    if (at < 0 || name === '')
-      throw typeError(`'${name}' is an invalid keyword argument for ${native.name}()`);
+    if (at < 0 || name === '') throw invalidKeyword(name, native.name, shape.names);
     if (at < args.length)
       throw typeError(
         `argument for ${native.name}() given by name ('${name}') and position (${at + 1})`,
@@ -202,6 +205,14 @@ function bindArguments(
   }
   for (let i = 0; i < shape.min; i++) if (bound[i] === undefined) throw missingArgument(native, i);
   return bound;
+}
+
+/** The TypeError of an argument by a name that a function does not have. */
+export function invalidKeyword(name: string, of: string, names: readonly string[]): Error {
+  return typeError(
+    `'${name}' is an invalid keyword argument for ${of}()`,
+    suggestNear(name, () => names),
+  );
 }
 
 function missingArgument(native: Native, at: number): Error {

@@ -84,10 +84,15 @@ function areEqualDicts(runtime: Runtime, a: PyDict, b: PyDict): boolean {
   return true;
 }
 
+/** Whether a value is a view of the keys or items of a dict, which is like a set. */
+export function isSetView(value: PyValue): value is DictView {
+  return value instanceof DictView && value.part !== 'values';
+}
+
 /** A set, or a view of the keys or items of a dict as a set; undefined for other values. */
 export function asSet(value: PyValue): PySet | undefined {
   if (value instanceof PySet) return value;
-  if (!(value instanceof DictView) || value.part === 'values') return undefined;
+  if (!isSetView(value)) return undefined;
   return setOf(value.part === 'keys' ? keysOf(value.dict) : itemsOf(value.dict));
 }
 

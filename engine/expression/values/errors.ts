@@ -1,4 +1,12 @@
-/** The exceptions of Python that an expression can raise, and two of our own: of `error()` and of a limit. */
+import { didYouMean, KnownNames } from '../../core/suggestion.js';
+
+/** A position in the source of an expression; both count from 1, columns in code points. */
+export interface SyntaxPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The exceptions of Python that an expression can raise, and those of our own. `RaisedError` is the one of `error()`. */
 export type ExceptionName =
   | 'AttributeError'
   | 'DatasetError'
@@ -8,6 +16,7 @@ export type ExceptionName =
   | 'LimitError'
   | 'NameError'
   | 'OverflowError'
+  | 'RaisedError'
   | 'RecursionError'
   | 'RuntimeError'
   | 'StopIteration'
@@ -17,34 +26,77 @@ export type ExceptionName =
   | 'ZeroDivisionError';
 
 /**
- * What goes wrong in an expression: `message` is the text for users, which for an exception of Python is `str(exception)` of
- * CPython 3.11 (specification of expressions, section 6). It concerns one field of one record.
+ * What goes wrong in an expression: `message` is what happened, for an exception of Python `str(exception)` of CPython 3.11 (specification
+ * of expressions, section 6). It concerns one field of one record.
  */
 export class ExpressionError extends Error {
   readonly exception: ExceptionName;
-  constructor(exception: ExceptionName, message: string) {
+  /** Where the innermost part of the expression is that failed, as far as that is known. */
+  position: SyntaxPosition | undefined;
+  /** The text for users: `Expression.failure` makes it of the message, the position and the suggestions. */
+  text: string;
+  readonly #suggest: () => readonly string[];
+
+  /** `suggest` gives the names that an unknown one may stand for. */
+  constructor(
+    exception: ExceptionName,
+    message: string,
+    suggest: () => readonly string[] = () => [],
+  ) {
     super(message);
     this.name = 'ExpressionError';
     this.exception = exception;
+    this.text = message;
+    this.#suggest = suggest;
+  }
+
+  /** The names that an unknown one in the message may stand for. */
+  get suggestions(): readonly string[] {
+    return this.#suggest();
   }
 }
 
-/** A syntax error of the source text; `line` and `column` count from 1, columns in code points. */
+/** A syntax error of the source text; its message says where it is. */
 export class ExpressionSyntaxError extends ExpressionError {
   readonly reason: string;
-  readonly line: number;
-  readonly column: number;
-  constructor(reason: string, line: number, column: number) {
-    super('SyntaxError', `Syntax error: ${reason} (line ${line}, column ${column})`);
+  constructor(reason: string, position: SyntaxPosition) {
+    super('SyntaxError', `Syntax error: ${reason} ${placeText(position)}`);
     this.reason = reason;
-    this.line = line;
-    this.column = column;
+    this.position = position;
   }
+}
+
+/**
+ * The text for users of an error in an expression that has been evaluated.
+ *
+ * Choice: it is the prescribed message with the position as in syntax errors, then the names that were probably meant: `name 'recrod' is not
+ * defined (line 1, column 14). Did you mean "record"?`. The message of `error()` stands alone, because its author chose the words.
+ */
+export function errorText({ exception, message, position, suggestions }: ExpressionError): string {
+  if (position === undefined || exception === 'RaisedError') return message;
+  const meant = didYouMean(suggestions);
+  return `${message} ${placeText(position)}${meant && `.${meant}`}`;
+}
+
+function placeText({ line, column }: SyntaxPosition): string {
+  return `(line ${line}, column ${column})`;
+}
+
+/** Gives the names that an unknown one may stand for, for the constructor of an error: at most three, which `names` gives when they are needed. */
+export function suggestNear(
+  unknown: PropertyKey,
+  names: () => Iterable<unknown>,
+): () => readonly string[] {
+  return () => {
+    if (typeof unknown !== 'string') return [];
+    const texts = Array.from(names()).filter((name) => typeof name === 'string');
+    return new KnownNames(texts).suggestionsFor(unknown).slice(0, 3);
+  };
 }
 
 /** An operation on a value of the wrong type. */
-export function typeError(message: string): ExpressionError {
-  return new ExpressionError('TypeError', message);
+export function typeError(message: string, suggest?: () => readonly string[]): ExpressionError {
+  return new ExpressionError('TypeError', message, suggest);
 }
 
 /** A value of the right type that is not accepted. */
@@ -68,8 +120,11 @@ export function indexError(message: string): ExpressionError {
 }
 
 /** An attribute that a value does not have. */
-export function attributeError(message: string): ExpressionError {
-  return new ExpressionError('AttributeError', message);
+export function attributeError(
+  message: string,
+  suggest?: () => readonly string[],
+): ExpressionError {
+  return new ExpressionError('AttributeError', message, suggest);
 }
 
 /** A failing function of the library, in words of its own. */

@@ -11,26 +11,31 @@ import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import { parsedOver } from '../computed/computed-query.js';
 import { tableOf } from '../computed/computed-table.js';
 import { writeComputedTable } from '../computed/run-computed.js';
-import type { RunContext } from '../job.js';
+import type { Progress, RunContext } from '../job.js';
 import { rowOfNumber } from '../migration/source-rows.js';
 import type { ComputedSearch } from './export-types.js';
 import { queryOptions } from './part-jobs.js';
 
-/**
- * Computes the fields by which an export finds its records into a table in its scratch folder; returns what finds the rows of the dataset, as
- * often as it is called.
- */
+/** The rows that an export finds by fields that it computes. */
+export interface ComputedRows {
+  /** Finds the rows of the dataset, as often as it is called. */
+  readonly find: () => AsyncGenerator<RowBatch>;
+  /** The number of records for which the fields were computed. */
+  readonly computed: number;
+}
+
+/** Computes the fields by which an export finds its records into a table in its scratch folder. */
 export async function computedRows(
   { asked, attempts }: ComputedSearch,
   limit: number,
   context: RunContext,
   engine: QueryEngine,
-): Promise<() => AsyncGenerator<RowBatch>> {
-  // The progress is that of the records of the file.
-  const silent = { ...context, progress: () => undefined };
+): Promise<ComputedRows> {
+  // How many records are found is known after them all.
+  const counting = withProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
   for (const [version, { parts, params }] of attempts.entries()) {
     const folder = join(context.scratch, `computed-${version}`);
-    const result = await writeComputedTable(params, folder, silent, engine);
+    const result = await writeComputedTable(params, folder, counting, engine);
     const { snapshot, fields, rowField } = tableOf(result, { datasetId: context.taskId, version });
     const parsed = await parsedOver(asked, parts, fields);
     if (parsed === undefined) {
@@ -39,9 +44,20 @@ export async function computedRows(
     }
     const request = { ...parsed.request, limit };
     const options = queryOptions(snapshot, context);
-    return () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField);
+    return {
+      find: () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField),
+      computed: snapshot.rows,
+    };
   }
   throw new AppError('internal', 'no part of the query finds its records');
+}
+
+/** A context whose progress is changed before it is reported. */
+export function withProgress(
+  context: RunContext,
+  change: (progress: Progress) => Progress,
+): RunContext {
+  return { ...context, progress: (progress) => context.progress(change(progress)) };
 }
 
 /** The rows of the source that rows of a table stand for. */

@@ -10,7 +10,7 @@ import type { FileContext, FileWarning, Writer } from '../../../writers/writer.j
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
 import { annotatedParts, annotatedTable } from './annotated-table.js';
-import { computedRows } from './computed-search.js';
+import { computedRows, withProgress } from './computed-search.js';
 import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
 import { FinishedParts } from './finished-parts.js';
 import { inOrder } from './in-order.js';
@@ -39,18 +39,22 @@ async function exportQuery(
 ): Promise<ExportResult> {
   const { snapshot, request, search, annotation, annotated, file, titles } = params;
   const options = queryOptions(snapshot, context);
-  const rows =
-    search === null
-      ? () => findRows(engine, snapshot, request, options)
-      : await computedRows(search, request.limit, context, engine!);
+  const searched = search && (await computedRows(search, request.limit, context, engine!));
+  const rows = searched?.find ?? (() => findRows(engine, snapshot, request, options));
+  const { computed = 0 } = searched ?? {};
+  const counting = withProgress(context, ({ records, recordsTotal, ...progress }) => ({
+    ...progress,
+    records: computed + records,
+    recordsTotal: recordsTotal === null ? null : computed + recordsTotal,
+  }));
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
     rowParts(rows(), snapshot, limits);
   const total = knownTotal(params);
   if (annotation === null || annotated === null)
-    return writeFile({ ...params, parts: () => found(writer), total }, writer, context);
+    return writeFile({ ...params, parts: () => found(writer), total }, writer, counting);
   const { projection } = file;
   const source = { projection, annotation, columns: annotated, parts: () => found(annotatedParts) };
-  const progress = (records: number): void => report(context, records, total);
+  const progress = (records: number): void => report(counting, records, total);
   const table = await annotatedTable(source, context, progress);
   const columns = cellNames(table.projection, titles);
   const made = {
@@ -62,7 +66,7 @@ async function exportQuery(
     total: table.snapshot.rows,
     warnings: table.warnings,
   };
-  return writeFile(made, writer, context);
+  return writeFile(made, writer, counting);
 }
 
 /** A query for all records. */

@@ -124,12 +124,17 @@ async function convert(
   rows: ChunkRows,
   report: FindingCollector,
 ): Promise<Converted> {
-  const { columns, expressions } = job;
+  const { columns: selected, expressions } = job;
   const count = countRows(rows);
   if (expressions !== null && makesRecords(expressions.fields)) {
     const { batch, findings, release } = await computedFields(job, expressions, rows);
     return { batch, failed: new Uint8Array(0), findings, release };
   }
+  const computed = expressions && (await computedFields(job, expressions, rows));
+  // Errors of this migration are made with those that the source has.
+  const columns = computed?.storesErrors
+    ? selected.filter(({ to }) => to.name !== errorsField)
+    : selected;
   const present = columnsIn(
     rows,
     columns.map(({ from }) => from),
@@ -154,9 +159,9 @@ async function convert(
       data.push(renamed(read[i]!, column));
     }
   }
-  const computed = expressions && (await computedFields(job, expressions, rows));
   if (computed !== null) {
-    const names = new Set([...computedNames(expressions!.fields), errorsField]);
+    const names = new Set(computedNames(expressions!.fields));
+    if (computed.storesErrors) names.add(errorsField);
     for (const [i, { name }] of computed.batch.columns.entries())
       if (names.has(name)) data.push(computed.batch.data.data.children[i]!);
     seen.push(...computed.batch.seen.filter(({ name }) => names.has(name)));

@@ -15,6 +15,7 @@ import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
 import { expressionsOf, makesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames, inputFields } from '../import/expressions/input-columns.js';
+import { errorsField } from '../import/expressions/record-errors.js';
 import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import { createdBy, declaredBy, describedBy, transientBy } from '../import/target-fields.js';
@@ -105,7 +106,7 @@ export async function prepareMigration(
           columns: change?.idFields === null ? [givenId, ...expressions.columns] : expressions.columns, // prettier-ignore
           dropped: droppedPaths(source.snapshot, projection),
         }
-      : expressions,
+      : expressions && { ...expressions, inputs: withErrors(expressions.inputs, selected) },
     known,
     declared,
     described: [...sourceFields, ...describedBy(row.targetFields)],
@@ -113,6 +114,12 @@ export async function prepareMigration(
     change,
     deletesRows: false,
   };
+}
+
+/** What expressions read, and the errors that the records have, which are kept where none are added. */
+function withErrors(inputs: Columns, selected: Columns): Columns {
+  const isRead = inputs.some(({ name }) => name === errorsField);
+  return isRead ? inputs : inputs.concat(selected.filter(({ name }) => name === errorsField));
 }
 
 /** The fields to compute, and the columns of the source that they may read: every field, whatever the query selects. */

@@ -116,7 +116,7 @@ describe('every format has what the page has', () => {
     const csv = await bytesOf(await exported({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
     expect(csv.toString().split('\r\n')).toEqual([
       'i,gene,info.af,seen,depth,ratio,tags,day,parts.rest,parts.csq,label,isBig,double,mixed,none,count,constant,_errors.ratio',
-      '0,BRCA15,0,2010-01-11,0,,"[""BRCA1"",""x0""]",2010-01-11,0,"[""stop"",""gain""]","brca1, ""0",false,0,fifty,,1,7.5,list index out of range',
+      '0,BRCA15,0,2010-01-11,0,,"[""BRCA1"",""x0""]",2010-01-11,0,"[""stop"",""gain""]","brca1, ""0",false,0,fifty,,1,7.5,"list index out of range (line 1, column 10)"',
       '1,,0.25,2011-02-11,6,0.16666666666666666,"[null,""x1""]",2011-02-11,1,,"none, ""1",false,2,1,,1,7.5,',
       '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"[""EGFR"",""x2""]",2012-03-11,2,,"egfr, ""2",false,4,2,,1,7.5,',
       '',
@@ -166,7 +166,7 @@ describe('every format has what the page has', () => {
     expect(csv.split('\r\n')).toEqual([
       '_id,Name,Number,_errors.old,_errors.NAME,name,NAME,n.x',
       'id A,A,1,bad,,a,1,[1]',
-      'id B,B,0,,division by zero,b,,[0]',
+      'id B,B,0,,"division by zero (line 1, column 3)",b,,[0]',
       '',
     ]);
     const page = await ann.call('POST', `/v2/datasets/${own}/data`, JSON.stringify({ ...body.params, target_fields }), { accept: 'text/csv' }); // prettier-ignore

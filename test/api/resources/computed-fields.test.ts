@@ -121,8 +121,8 @@ describe('what the answer has', () => {
     const failed = { variant: 'v2', x: null };
     expect(await results(body)).toMatchObject([
       {},
-      { ...failed, _errors: { x: 'division by zero' } },
-      { x: null, _errors: { x: 'list index out of range' } },
+      { ...failed, _errors: { x: 'division by zero (line 1, column 3)' } },
+      { x: null, _errors: { x: 'list index out of range (line 1, column 15)' } },
       { x: 0.25 },
     ]);
     const quiet = await results({ ...body, annotator_params: { include_errors: false } });
@@ -172,7 +172,7 @@ describe('what the answer has', () => {
       expect([refused.status, Object.keys(refused.json)]).toEqual([400, Object.keys(more)]);
     }
     const error = await page('text/csv', { target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1 }); // prettier-ignore
-    expect(error.text).toBe('variant,x,_errors.x\r\nv3,,division by zero\r\n');
+    expect(error.text).toBe('variant,x,_errors.x\r\nv3,,"division by zero (line 1, column 3)"\r\n');
     expect(readdirSync(server.data.fileTables).filter((name) => name.startsWith('page'))).toEqual([]); // prettier-ignore
   });
 

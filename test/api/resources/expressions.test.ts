@@ -91,7 +91,7 @@ describe('evaluate', () => {
   });
 
   test.each<[object, object]>([
-    [{ expression: '1 / 0' }, { detail: 'division by zero' }],
+    [{ expression: '1 / 0' }, { detail: 'division by zero (line 1, column 3)' }],
     [
       { expression: '1 +' },
       { detail: expect.stringMatching(/^Syntax error: .*line 1, column/) as unknown },
@@ -100,7 +100,7 @@ describe('evaluate', () => {
       { expression: "'abc'", data_type: 'integer' },
       { detail: "Invalid value for data type integer: 'abc'" },
     ],
-    [{ expression: 'record' }, { detail: "name 'record' is not defined" }],
+    [{ expression: 'record' }, { detail: "name 'record' is not defined (line 1, column 1)" }],
     [
       { expression: '[a for a in [[]] if a.append(a) is None]' },
       { detail: 'Expression limit exceeded: values or calls nested too deeply' },
@@ -115,7 +115,7 @@ describe('evaluate', () => {
     ],
     [
       { expression: '[dataset_count(D) for i in range(101)]', data: { D } },
-      { detail: 'Expression limit exceeded: more than 100 dataset calls' },
+      { detail: 'Expression limit exceeded: more than 100 dataset calls (line 1, column 2)' },
     ],
   ])('400: %j', async (body, json) => {
     const answer = await ann.post('/v1/evaluate', body);
@@ -148,11 +148,11 @@ describe('annotate', () => {
     const failed = { n: 4, d: 0, q: null, p: 8 };
     const worked = { n: 4, d: 2, q: 2, p: 8 };
     expect(whole.json).toEqual({
-      results: [{ ...failed, _errors: { q: 'division by zero' } }, worked],
+      results: [{ ...failed, _errors: { q: 'division by zero (line 1, column 10)' } }, worked],
       errors: {
         records: 1,
         fields: 1,
-        examples: [{ record: 0, field: 'q', message: 'division by zero' }],
+        examples: [{ record: 0, field: 'q', message: 'division by zero (line 1, column 10)' }],
       },
     });
     for (const more of [{ include_errors: false }, { annotator_params: { include_errors: false } }])
@@ -289,7 +289,7 @@ describe('dataset functions', () => {
     const bob = await server.user('bob');
     for (const dataset of ['D', 'ID']) {
       const shown = dataset === 'D' ? JSON.stringify(D) : datasetId;
-      const missing = `! Dataset query failed: there is no dataset ${shown}`;
+      const missing = `! Dataset query failed: there is no dataset ${shown} (line 1, column 1)`;
       for (const call of [
         `dataset_count(${dataset})`,
         `dataset_query(${dataset})`,
@@ -324,7 +324,7 @@ describe('dataset functions', () => {
     const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
     expect(await evaluated(`len(${values})`)).toBe('12000');
     expect(await evaluated(`${query})`)).toBe(
-      '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields',
+      '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields (line 1, column 1)',
     );
   });
 
@@ -335,7 +335,7 @@ describe('dataset functions', () => {
     expect(await evaluated(`repr(${call('TP53')}['found'])`)).toBe(`['${D}']`);
     expect(await evaluated(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${D}']`);
     const bob = await server.user('bea');
-    expect(await evaluated(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set'); // prettier-ignore
+    expect(await evaluated(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
   });
 });
 

@@ -140,7 +140,7 @@ describe('expressions of target fields', () => {
         d: 0,
         p: 8,
         _errors: {
-          q: 'division by zero',
+          q: 'division by zero (line 1, column 10)',
           x: "Invalid value for data type integer: 'abc'",
           u: expect.any(String),
         },
@@ -160,7 +160,7 @@ describe('expressions of target fields', () => {
       field: 'q',
       file: expect.anything(),
       line: 1,
-      message: 'division by zero',
+      message: 'division by zero (line 1, column 10)',
       count: 1,
     });
   });
@@ -176,7 +176,7 @@ describe('expressions of target fields', () => {
     const params = { annotator_params: { include_errors: false } };
     expect(await stored(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
     expect(await stored(zero, fields, { validation_params: { strict_validation: true } })).toEqual([
-      { d: 0, _errors: { q: 'division by zero' } },
+      { d: 0, _errors: { q: 'division by zero (line 1, column 3)' } },
       { d: 1, q: 1 },
     ]);
   });
@@ -239,7 +239,12 @@ describe('expressions of target fields', () => {
     expect(await stored(file, fields)).toEqual([
       { n: 1, chrom: 'chr1', place: 100, text: '1.0a.csv' },
       { n: 2, chrom: 'chr2', place: 200, text: '2.0a.csv' },
-      { n: 3, chrom: 'bad', text: '3.0a.csv', _errors: { place: 'list index out of range' } },
+      {
+        n: 3,
+        chrom: 'bad',
+        text: '3.0a.csv',
+        _errors: { place: 'list index out of range (line 1, column 21)' },
+      },
     ]);
     expect(await typeOf('place')).toEqual(['integer', null]);
   });

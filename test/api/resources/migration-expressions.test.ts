@@ -78,14 +78,35 @@ test('are stored with the fields that the query selects, and see all of the sour
       from: `${sourceId}${target_id}`,
       ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),
     });
-    expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero' } : null);
+    expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero (line 1, column 14)' } : null);
   }
   const zero = records.slice(0, 2500).filter(({ ad }) => ad[0] === 0 && ad[1] === 0).length;
   const { warnings } = (metadata as { validation: { warnings: Record<string, unknown>[] } }).validation;
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
-    { field: 'vaf', count: zero, line: 1, message: 'division by zero' },
+    { field: 'vaf', count: zero, line: 1, message: 'division by zero (line 1, column 14)' },
   ]);
   expect(await typesOf(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
+}); // prettier-ignore
+
+test('that fail are noted beside the errors that records of the source have', async () => {
+  const failing = { name: 'q', expression: '1 / record.i', data_type: 'double' };
+  const source_id = await newDataset('failed');
+  const data_records = [0, 1, 2].map((i) => ({ i, n: i === 1 ? 0 : i }));
+  const made = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [failing] });
+  await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const again = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
+  const target_id = await newDataset('failed again');
+  await migrated({ source_id, target_id, target_fields: [again] });
+  const wanted = [
+    { i: 0, n: 0, q: null, r: -0.5, _errors: { q: 'division by zero (line 1, column 3)' } },
+    { i: 1, n: 0, q: 1, r: -1, _errors: null },
+    { i: 2, n: 2, q: 0.5, r: null, _errors: { r: 'division by zero (line 1, column 3)' } },
+  ];
+  expect(await stored(target_id)).toEqual(wanted);
+  const selected = await newDataset('failed selected');
+  await migrated({ source_id, target_id: selected, source_params: { fields: ['i'] }, target_fields: [again] });
+  expect((await stored(selected))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
+  expect((await stored(selected))[2]).toEqual({ i: 2, r: null, _errors: wanted[2]!['_errors'] });
 }); // prettier-ignore
 
 test('are those that a query computes', async () => {

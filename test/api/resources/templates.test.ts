@@ -183,13 +183,13 @@ describe('annotate()', () => {
   test('runs the fields of a template on a record', async () => {
     const id = await newTemplate();
     expect(await evaluated('annotate(r, id)', { r: record, id })).toEqual({ ...record, vaf: 0.25 });
-    expect(await evaluated('annotate(record=r, template=id)', { r: { ...record, ad: [0, 0] }, id })).toEqual({ gene: 'TP53', ad: [0, 0], vaf: null, _errors: { vaf: 'division by zero' } });
+    expect(await evaluated('annotate(record=r, template=id)', { r: { ...record, ad: [0, 0] }, id })).toEqual({ gene: 'TP53', ad: [0, 0], vaf: null, _errors: { vaf: 'division by zero (line 1, column 14)' } });
     expect(await evaluated("annotate(r, id, include_errors=False).get('_errors')", { r: { ad: [0, 0] }, id })).toBe(null);
   }); // prettier-ignore
 
   test('has the rights of the user, and a depth', async () => {
     const id = await newTemplate({ account_id: null });
-    const wrong = { detail: `there is no template ${id}` };
+    const wrong = { detail: `there is no template ${id} (line 1, column 1)` };
     expect(await evaluated('annotate({}, id)', { id }, cat)).toEqual(wrong);
     const loop = await newTemplate({ fields: [{ name: 'x', expression: '1' }] });
     const expression = `str(annotate(record, ${loop}))`;

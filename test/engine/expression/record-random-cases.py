@@ -7,13 +7,15 @@ random-cases.txt.gz was recorded with seed 7 and 5000 cases:
     python3 test/engine/expression/record-random-cases.py 7 5000 | gzip -9n > test/engine/expression/random-cases.txt.gz
 
 A line has the number of its record, the expression as JSON, and the result: `=` and its repr, or the class and the text of the error.
-The first lines are the records, each with an `@`.
+An error has its position in front, `[from-to]`: the columns of what CPython marks in its traceback, counted from 1. The first lines are the records, each with
+an `@`.
 """
 
 import json
 import random
-import sys
+import resource
 import signal
+import sys
 
 rng = random.Random(int(sys.argv[1]))
 pick = rng.choice
@@ -219,7 +221,23 @@ def evaluate(expression, data):
         text = str(error)
         if " at 0x" in text or "complex" in text or "positional argument: 'q'" in text or isinstance(error, (MemoryError, RecursionError)):
             return None
-        return type(error).__name__ + ": " + text
+        return "[%d-%d]" % marked(error, expression) + type(error).__name__ + ": " + text
+
+
+def marked(error, expression):
+    """The columns that CPython marks in the innermost part of the expression that failed."""
+    at = (0, 0)
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename == "<string>":
+            line, end_line, start, end = list(code.co_positions())[step.tb_lasti // 2]
+            source = expression.encode()
+            if line == end_line == 1 and start is not None:
+                # Behind the parenthesis that `evaluate` adds.
+                at = tuple(len(source[:column - 1].decode(errors="ignore")) + 1 for column in (start, end))
+        step = step.tb_next
+    return at
 
 
 def timeout(*_):
@@ -227,6 +245,8 @@ def timeout(*_):
 
 
 signal.signal(signal.SIGALRM, timeout)
+# An expression that needs more than 2 GB is no case.
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 records = [record() for _ in range(200)]
 for one in records:
     print("@" + json.dumps(one))

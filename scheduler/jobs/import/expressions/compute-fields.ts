@@ -45,6 +45,8 @@ export interface ComputationInput {
 export interface ComputedBatch {
   readonly batch: Batch;
   readonly findings: Findings;
+  /** The batch has a column of errors that was made for it. */
+  readonly storesErrors: boolean;
   release(): void;
 }
 
@@ -97,11 +99,12 @@ class Computation {
     this.#evaluate(steps, kept);
     const names = steps.map(({ name }) => name);
     this.#reportErrors(names);
-    this.#addErrors(names, () => fields.field(errorsField));
+    const storesErrors = this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     return {
       batch: withColumns(batch, this.#columns, new Set(names)),
       findings: this.#collector.result(),
+      storesErrors,
       release: () => {
         for (const column of this.#columns) column.release();
       },
@@ -147,7 +150,7 @@ class Computation {
     const errors = joined
       ? computeJoined(joined, evaluation)
       : computeColumn(step, { slots: this.#slots, rows, resultAt });
-    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.message);
+    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.text);
     return errors !== null;
   }
 
@@ -170,7 +173,7 @@ class Computation {
     const known = evaluation.known(step, row);
     let result = known === undefined ? evaluation.compute(step, row) : known.result;
     if (result instanceof ExpressionError) {
-      this.#errors.note(row, name, result.message);
+      this.#errors.note(row, name, result.text);
       result = null;
     }
     if (column === null) return result;
@@ -189,11 +192,11 @@ class Computation {
         this.#collector.warn(this.#input.lineOf(row), codes.expressionError, name, message);
   }
 
-  /** Stores the errors of each record that has some; other records keep what the input has in this field. */
-  #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): void {
-    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return;
+  /** Stores the errors of each record that has some; other records keep what the input has in this field. False if there is nothing to store. */
+  #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
+    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return false;
     const column = columnOf();
-    if (column === null) return;
+    if (column === null) return false;
     const own = this.#slots.field(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
       const errors = this.#errors.of(row, names);
@@ -203,6 +206,7 @@ class Computation {
       column.padTo(row);
       this.#appender.append(column, value);
     }
+    return true;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Column } from '../../../../engine/core/types.js';
+import type { RecordFields } from '../../../../engine/expression/compile/scope.js';
 import { pathKey, type MemberPath } from '../../../../engine/expression/compile/record-fields.js';
 import { memberAt } from '../../../../engine/expression/expression.js';
 import { setItem } from '../../../../engine/expression/values/dict.js';
@@ -18,7 +19,7 @@ export interface SlotMember {
 type SlotSource = FieldReader | null | undefined;
 
 /** The values of the current record that expressions read. Each is made when it is asked for first. */
-export class RecordSlots {
+export class RecordSlots implements RecordFields {
   readonly #batch: Batch;
   readonly #whole: ReadonlyMap<string, Column>;
   readonly #declared: ReadonlySet<string>;
@@ -119,13 +120,18 @@ export class RecordSlots {
   }
 
   /** The value of a whole field of the current record; undefined if the record lacks it. */
-  readonly lookUp = (name: string): PyValue | undefined => {
+  lookUp(name: string): PyValue | undefined {
     const slot = this.#slots.get(name);
     if (slot !== undefined) return this.value(slot);
     if (!this.#others.has(name)) this.#others.set(name, this.#source([name]));
     const source = this.#others.get(name);
     return source ? source.read(this.#row) : source;
-  };
+  }
+
+  /** The names of the fields that records may have. */
+  names(): Iterable<string> {
+    return new Set([...this.#batch.columns.map(({ name }) => name), ...this.#declared]);
+  }
 
   #slot(path: MemberPath, source: () => SlotSource): number {
     const key = pathKey(path);

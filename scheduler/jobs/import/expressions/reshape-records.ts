@@ -99,7 +99,13 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     record.map.set(errorsField, late);
     store(record);
   }
-  return { batch: made.finish(), findings: collector.result(), release: () => made.release() };
+  const reshaped = made.finish();
+  return {
+    batch: reshaped,
+    findings: collector.result(),
+    storesErrors: reshaped.columns.some(({ name }) => name === errorsField),
+    release: () => made.release(),
+  };
 }
 
 const lateMessage =

@@ -98,7 +98,7 @@ export class StepEvaluation {
       this.keep(step, result, row);
       return result;
     } catch (error) {
-      return expressionErrorOf(error);
+      return step.compiled.expression?.failure(error) ?? expressionErrorOf(error);
     } finally {
       const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
       this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;
@@ -135,7 +135,7 @@ export class StepEvaluation {
     if (ahead === undefined || expression?.calledPath === undefined) return undefined;
     this.#variables[0] = null;
     try {
-      expression.evaluatePaths([placeholder], this.slots.lookUp, this.#variables, ahead.host);
+      expression.evaluatePaths([placeholder], this.slots, this.#variables, ahead.host);
     } catch (error) {
       // What the call returned here may be of no use to the expression.
       noResult(error);
@@ -271,12 +271,7 @@ export class StepEvaluation {
     const slots = this.slots;
     this.#variables[0] = slots.value(slot) ?? null;
     if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
-    return expression.evaluatePaths(
-      this.#read(step, reads),
-      slots.lookUp,
-      this.#variables,
-      this.#host,
-    );
+    return expression.evaluatePaths(this.#read(step, reads), slots, this.#variables, this.#host);
   }
 }
 

@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { plainValue } from '../../../engine/expression/annotate/plain.js';
+import { castResult } from '../../../engine/expression/annotate/cast.js';
+import { compileExpression, type Expression } from '../../../engine/expression/expression.js';
+import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { recordOf } from './evaluated.js';
+
+const cases = readFileSync('test/engine/expression/errors.txt', 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => line.split('\t') as [string, string, string]);
+
+test.each(cases)('%s of %s', (source, json, expected) => {
+  const text = source.replaceAll('\\n', '\n');
+  for (const locates of [false, true]) expect(failureOf(text, json, locates)).toBe(expected);
+});
+
+function failureOf(source: string, json: string, locates: boolean): string {
+  try {
+    const expression = compileExpression(source, { locates });
+    try {
+      plainValue(expression.runtime, expression.evaluate(recordOf(json)));
+    } catch (error) {
+      return expression.failure(error).text;
+    }
+  } catch (error) {
+    if (error instanceof ExpressionError) return error.text;
+    throw error;
+  }
+  return 'no error';
+}
+
+test('an error of a cast has no position, and neither has one of a limit that took long to reach', () => {
+  const limits = { steps: 50_000 };
+  const expression = compileExpression('[x for x in range(100000) if x * x < 0]', { limits });
+  const cast = compileExpression('record.a');
+  const failures: readonly [Expression, () => unknown, string][] = [
+    [expression, () => expression.evaluate(recordOf('{}')), 'more than 50000 steps'],
+    [cast, () => castResult(cast.runtime, cast.evaluate(recordOf('{"a": "x"}')), 'integer', false), "type integer: 'x'"],
+  ]; // prettier-ignore
+  for (const [failed, run, message] of failures) {
+    const error = thrown(run);
+    expect(error.message).toContain(message);
+    const { position, text } = failed.failure(error);
+    expect([position, text]).toEqual([undefined, error.message]);
+  }
+});
+
+function thrown(run: () => unknown): Error {
+  try {
+    run();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('there is no error');
+}
+
+test('records that fail in the same way have their own positions', () => {
+  const expression = compileExpression('1 / record.a + 1 / record.b');
+  const texts = ['{"a": 0, "b": 1}', '{"a": 1, "b": 0}', '{"a": 0, "b": 0}'].map((json) => {
+    const error = thrown(() => expression.evaluate(recordOf(json)));
+    return expression.failure(error).text;
+  });
+  expect(texts).toEqual([
+    'division by zero (line 1, column 3)',
+    'division by zero (line 1, column 18)',
+    'division by zero (line 1, column 3)',
+  ]);
+});
