@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { pagePolicy } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
@@ -89,16 +89,5 @@ export const docsPage = `<!doctype html>
 <main></main><script>${script}</script></html>
 `;
 
-const hash = (text: string): string =>
-  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** The content security policy of that page: its own script and style, calls to this server, no framing (threat D9). */
-export const docsPolicy = [
-  "default-src 'none'",
-  `script-src ${hash(script)}`,
-  `style-src ${hash(style)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** The content security policy of the page. */
+export const docsPolicy = pagePolicy({ script, style });

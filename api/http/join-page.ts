@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { pagePolicy } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
@@ -43,16 +43,5 @@ export const joinPage = `<!doctype html>
 <output></output><script>${script}</script></html>
 `;
 
-const hash = (text: string): string =>
-  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** The content security policy of that page: its own script and style, calls to this server, no framing (threat D9). */
-export const joinPolicy = [
-  "default-src 'none'",
-  `script-src ${hash(script)}`,
-  `style-src ${hash(style)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** The content security policy of the page. */
+export const joinPolicy = pagePolicy({ script, style });

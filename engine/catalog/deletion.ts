@@ -69,7 +69,7 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   };
 }
 
-/** Cancels the open migrations from these datasets: their tasks go with the source, and they stay. */
+/** Cancels the open migrations whose source is one of these datasets. Their tasks are deleted with the source; the migrations are kept. */
 async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
   const { migration } = jobs;
   const rows = await db.all(sql`SELECT ${migration.columns} FROM dataset_migrations

@@ -93,7 +93,7 @@ export class FeatureParser {
     this.#attributes = new Attributes(attributes, dialect.lists, context);
   }
 
-  /** Reads whole lines up to where the features end; returns how many there were. */
+  /** Reads whole lines up to the end of the features; returns the number of lines. */
   read(chunk: Uint8Array): number {
     const isClean = isUtf8(chunk);
     const context = this.#context;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What became of a text with percent escapes: `into[at..end)`. */
+/** The decoded bytes of a text with percent escapes, which are `into[at..end)`. */
 export interface Unescaped {
   end: number;
   /** The escapes named bytes that are not UTF-8; they became U+FFFD. */

@@ -7,7 +7,7 @@ export type DeclaredEncoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'ut
 /** Bytes from the start of a text in which its code units are looked for. */
 export const utf16Sample = 1024;
 
-/** The order of the bytes that the byte order mark of UTF-16 tells; undefined without a mark, and for UTF-32. */
+/** The encoding that a byte order mark of UTF-16 names; undefined without such a mark, and for UTF-32. */
 export function markedUtf16(text: Uint8Array): Utf16 | undefined {
   if (text[0] === 0xfe && text[1] === 0xff) return 'utf-16be';
   const isLittle = text[0] === 0xff && text[1] === 0xfe;

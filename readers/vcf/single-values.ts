@@ -39,7 +39,7 @@ export function appendOne(
       return null;
     }
     case KeyKind.Widened: {
-      // What is not a number is rejected as in chunks without fractions: the result does not depend on the chunks.
+      // A chunk with fractions rejects the same texts as one without, so that the result does not depend on the chunks.
       const whole = integerAt(bytes, from, to);
       const isWhole = whole === (whole | 0);
       if (!isWhole && !isWiderNumber(bytes, from, to))

@@ -16,7 +16,7 @@ export interface FetchLimits {
   readonly perAccountAndMinute: number;
 }
 
-/** The limits according to the budgets. */
+/** Limits of downloads from other hosts, as `engine/core/budgets.ts` sets them. */
 export function defaultLimits(): FetchLimits {
   return {
     connectMs: budgets.fetchConnectMs,

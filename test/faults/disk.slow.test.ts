@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
 import { Reconciliation } from '../../scheduler/queue/reconcile.js';
@@ -27,7 +27,8 @@ let ann: Client;
 let vaultId: number;
 let sourceId: number;
 const reports: string[] = [];
-beforeAll(async () => {
+// Every check reads all files of the server: one server for all tests would check what earlier tests left, again and again.
+beforeEach(async () => {
   server = await startServer({
     scheduler: {
       startHost: hostInProcess,
@@ -41,8 +42,10 @@ beforeAll(async () => {
   await send('', 'PUT', String(file.json['upload_url']), source);
   sourceId = idOf(file);
 });
-afterEach(() => armFault(undefined));
-afterAll(() => server.close());
+afterEach(async () => {
+  armFault(undefined);
+  await server.close();
+});
 
 const source = vcfOf(40);
 /** Distance between two steps at which the disk fails. */

@@ -97,7 +97,7 @@ async function readParams(
   settings: AnnotationSettings | null | undefined,
 ): Promise<{ readonly params: JsonObject; readonly isComputed: boolean } | undefined> {
   const given = form.raw('params') === '' ? {} : (form.object('params') ?? {});
-  // What is wrong with fields that are computed cannot be told without them.
+  // The computed fields have mistakes, which are reported; `params` cannot be checked without them.
   if (settings === undefined) return undefined;
   try {
     const query = settings === null ? given : planAnnotation(settings, given, fields).query;

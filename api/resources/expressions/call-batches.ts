@@ -62,7 +62,7 @@ async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarC
   for (let from = 0; from < batch.length; from += parsedAtOnce) {
     if (from > 0) await setImmediate();
     const calls = batch.slice(from, from + parsedAtOnce).map(callOfText);
-    // One text of all is parsed much faster than each alone.
+    // Parsing one JSON text with the arguments of all calls is much faster than parsing those of each call.
     const parsed = parseJson(`[${calls.map(({ args }) => args).join(',')}]`) as readonly (readonly unknown[])[]; // prettier-ignore
     for (const [i, args] of parsed.entries()) {
       const { name } = calls[i]!;

@@ -70,7 +70,7 @@ export class OpenedDataset {
     return [this.#dataset.id, this.#data.snapshot.version];
   }
 
-  /** The number of its records. */
+  /** Number of records of the dataset. */
   get rows(): number {
     return this.#data.snapshot.rows;
   }

@@ -28,7 +28,7 @@ import { jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.
 export interface MigrationContext extends JobContext {
   /** The view of the source; null once it has been deleted, and for a user who may not read it. */
   readonly source: object | null;
-  /** The views of the commits that it made. */
+  /** Views of the commits that the migration made. */
   readonly commits: readonly object[];
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { pagePolicy } from '../../http/page-policy.js';
 import type { ApiReply } from '../../http/request.js';
 import type { AuthorizationRequest } from './authorization-request.js';
 
@@ -132,13 +132,10 @@ export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
   reply.header('Content-Type', 'text/html; charset=utf-8');
   reply.header(
     'Content-Security-Policy',
-    [
-      "default-src 'none'",
-      `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-      "base-uri 'none'",
-      `form-action 'self'${formTarget === undefined ? '' : ` ${formTarget}`}`,
-      "frame-ancestors 'none'",
-    ].join('; '),
+    pagePolicy({
+      style,
+      formAction: `'self'${formTarget === undefined ? '' : ` ${formTarget}`}`,
+    }),
   );
   reply.header('X-Frame-Options', 'DENY');
   return `<!doctype html>

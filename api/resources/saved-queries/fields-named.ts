@@ -27,7 +27,7 @@ function inFilters(value: unknown): readonly string[] {
   return [cut <= 0 ? first : first.slice(0, cut).replace(/__length$/, '')];
 }
 
-/** The filters of an `any` name the fields of a list from there. */
+/** Names of the fields in the operand of an operator. Filters inside `any` name fields relative to its list. */
 function inOperator(operator: string, operand: unknown): readonly string[] {
   if (operator.toLowerCase() !== 'any' || !isObject(operand)) return inFilters(operand);
   const list = String(operand['path']);

@@ -38,7 +38,7 @@ function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldInd
   return indexOf(hasReserved ? reserved : [], rows, 0);
 }
 
-/** Indexes fields by the part of their path behind `depth` names. */
+/** Indexes fields by their path without its first `depth` names. */
 function indexOf(
   first: readonly DatasetField[],
   rows: readonly DatasetField[],

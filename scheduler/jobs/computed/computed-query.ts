@@ -132,7 +132,7 @@ function tableFields(
   ];
 }
 
-/** The fields of the dataset and those computed, if the query declares types of which the fields follow. */
+/** Fields of the dataset and computed fields; undefined if a computed field has a type that only its values tell (`auto`, `object`). */
 function declaredFields({
   settings,
   named,

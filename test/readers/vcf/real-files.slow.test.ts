@@ -89,9 +89,9 @@ describe('real files', () => {
     >,
     file: string,
   ): void {
-    // What ClinVar separates by bars, as its release notes say.
+    // Fields whose values ClinVar separates by bars, according to its release notes.
     const bars = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
-    // What it separated by commas between alleles and by bars within one until 2017.
+    // Fields in which ClinVar, until 2017, separated alleles by commas and the values of an allele by bars.
     const byAllele = /^CLN(?:ACC|SIG|REVSTAT)$/;
     const seen = new Set<string>();
     for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {

@@ -20,9 +20,9 @@ const root = '/beacon/v2/acme';
 /** A word in what others must not see. */
 const secretWord = 'zyzzyva';
 let publicVault: number;
-/** In the public vault, by granularity. */
+/** Ids of the beacons in the public vault, by granularity. */
 let open: Record<'boolean' | 'count' | 'record', number>;
-/** In the private vault. */
+/** Id of the beacon in the private vault. */
 let closed: number;
 beforeAll(async () => {
   publicVault = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));

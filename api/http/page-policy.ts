@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+
+/** What a page may use. */
+interface PageContent {
+  readonly style: string;
+  /** Its script, which may call this server. */
+  readonly script?: string;
+  /** Where its forms may be sent; nowhere by default. */
+  readonly formAction?: string;
+}
+
+/** The content security policy that allows a page its own style, script and forms, and no framing (threat D9). */
+export function pagePolicy({ style, script, formAction = "'none'" }: PageContent): string {
+  return [
+    "default-src 'none'",
+    ...(script === undefined ? [] : [`script-src ${hashOf(script)}`]),
+    `style-src ${hashOf(style)}`,
+    ...(script === undefined ? [] : ["connect-src 'self'"]),
+    "base-uri 'none'",
+    `form-action ${formAction}`,
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
