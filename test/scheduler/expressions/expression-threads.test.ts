@@ -86,7 +86,7 @@ describe('calls of the host', () => {
   test('fail as errors of the expression', async () => {
     const answer = () => Promise.reject(notFound());
     const failed = evaluate('dataset_count(1)', { answer });
-    await expect(failed).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found' }); // prettier-ignore
+    await expect(failed).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found (line 1, column 1)' }); // prettier-ignore
   });
 
   test('count the memory of what they return', async () => {

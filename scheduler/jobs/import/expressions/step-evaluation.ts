@@ -98,7 +98,10 @@ export class StepEvaluation {
       this.keep(step, result, row);
       return result;
     } catch (error) {
-      return step.compiled.expression?.failure(error) ?? expressionErrorOf(error);
+      const { expression } = step.compiled;
+      // An expression that is too late has not been evaluated.
+      const isEvaluated = expression !== undefined && !this.#isLate;
+      return isEvaluated ? expression.failure(error) : expressionErrorOf(error);
     } finally {
       const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
       this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;

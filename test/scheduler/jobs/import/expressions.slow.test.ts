@@ -57,7 +57,7 @@ const wanted = [
   'none,r',
   '100',
   String(rows - 3),
-  "{'failed': integer division or modulo by zero}",
+  "{'failed': 'integer division or modulo by zero (line 1, column 5)'}",
   '3',
   `0,1,2,${rows - 2},end`,
 ];
