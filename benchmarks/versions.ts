@@ -208,7 +208,7 @@ async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<re
   );
   return requests.flatMap(([name], i) => [
     line(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    line(`${name}, as of the version before the ${what}`, asOf[i]!, 'the newest', after[i]!, 1.2),
+    line(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
   ]);
 }
 

@@ -1,3 +1,4 @@
+import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
@@ -9,8 +10,8 @@ import { SegmentFile } from '../query/memory/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';
-import { placedRows, type PlacedRows } from './placed-rows.js';
-import { eachKey } from './row-keys.js';
+import { PlacedRows } from './placed-rows.js';
+import { eachKey, type VisitKey } from './row-keys.js';
 
 /** Records to find by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
@@ -46,20 +47,23 @@ export type WantedRow = readonly [file: number, row: number];
 
 /** The records that a `RowSearch` has found. */
 export interface FoundRows {
-  /** For each segment, the rows with a wanted key that are not deleted, ascending. */
-  readonly rows: readonly Int32Array[];
-  /** For each of these rows, the number of its key: the keys are numbered in the order in which `wanted` has them. */
-  readonly keys: readonly Int32Array[];
-  /** For each of these rows, its row id. */
-  readonly rowIds: readonly Float64Array[];
-  /** For each file of `wanted`, the number of the key of each row; -1 for a row without one. */
-  readonly wanted: readonly Int32Array[];
+  /** For each segment. */
+  readonly segments: readonly FoundInSegment[];
   /** Number of different keys. */
   readonly distinct: number;
   /** The first row of `wanted` without a key. */
   readonly missing: WantedRow | undefined;
   /** The first row of `wanted` with the key of an earlier row, if `isUnique`, and that earlier row. */
   readonly repeated: readonly [WantedRow, WantedRow] | undefined;
+}
+
+/** The rows of one segment with a wanted key that are not deleted, ascending. */
+export interface FoundInSegment {
+  readonly rows: Int32Array;
+  /** For each of them, the first row of `wanted` with its key: the number of the file, and of the row in it. */
+  readonly files: Int32Array;
+  readonly given: Int32Array;
+  readonly rowIds: Float64Array;
 }
 
 /** Maximum number of different keys. */
@@ -70,120 +74,147 @@ const fewKeys = 10_000;
 /** Finds the rows whose key is among those wanted. Reads no other column. Throws `damaged`, and `budget` for too many keys. */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
   const overflow = new Overflow();
+  /** The keys that the log alone does not place. */
   const table = new StringTable(maxKeys, overflow);
+  const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
+  const placed = new PlacedRows(segments);
+  const found = segments.map(() => new Matches());
+  let places = 0;
   let missing: WantedRow | undefined;
   let repeated: FoundRows['repeated'];
   const given = columns.map((column) => column.given);
-  const numbers: Int32Array[] = [];
   for (const [number, checked] of wanted.entries()) {
-    const own = withFile(checked, (file) => {
-      const keys = new Int32Array(file.rows).fill(-1);
+    withFile(checked, (file) =>
       eachKey(file, given, (row, bytes, start, end) => {
-        if (start < 0) missing ??= [number, row];
-        else {
-          const before = table.size;
-          keys[row] = table.add(bytes, start, end);
-          if (isUnique && table.size === before && overflow.unsupported === undefined)
-            repeated ??= [placeOf([...numbers, keys], keys[row]), [number, row]];
+        if (start < 0) {
+          missing ??= [number, row];
+          return;
         }
-      });
-      return keys;
-    });
-    numbers.push(own);
+        const take = placed.take(bytes, start, end);
+        if (take === 'first') {
+          found[placed.segment]!.add(placed.row, number, row);
+          places++;
+        } else if (take === 'again') {
+          if (isUnique) repeated ??= [found[placed.segment]!.givenOf(placed.row), [number, row]];
+        } else {
+          const before = table.size;
+          const key = table.add(bytes, start, end);
+          if (table.size > before) {
+            first.files.push(number);
+            first.rows.push(row);
+          } else if (isUnique && overflow.unsupported === undefined)
+            repeated ??= [
+              [first.files[key]!, first.rows[key]!],
+              [number, row],
+            ];
+        }
+      }),
+    );
   }
-  if (overflow.unsupported !== undefined)
+  if (overflow.unsupported !== undefined || table.size + places > maxKeys)
     throw new AppError('budget', `an import names at most ${maxKeys} different records`);
   const few = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   const stored = columns.map((column) => column.stored);
-  const placed = placedRows(table, segments);
-  const found = segments.map((segment, i) => {
-    if (segment.idRuns !== undefined) return livingRows(segment, placed[i]!);
-    if (few !== undefined && !mayHold(segment, few)) return nothing;
-    return withFile(segment, (file) => rowsOf(file, segment, stored, table));
-  });
   return {
-    rows: found.map(({ rows }) => rows),
-    keys: found.map(({ keys }) => keys),
-    rowIds: found.map(({ rowIds }) => rowIds),
-    wanted: numbers,
-    distinct: table.size,
+    segments: segments.map((segment, i): FoundInSegment => {
+      const matches = found[i]!;
+      if (segment.idRuns !== undefined || (few !== undefined && !mayHold(segment, few)))
+        return matches.finish((rows) => rowIdsOf(rows, segment, () => withFile(segment, storedRowIds))); // prettier-ignore
+      return withFile(segment, (file) => {
+        eachLivingKey(file, segment, stored, (row, bytes, start, end) => {
+          const key = start < 0 ? -1 : table.find(bytes, start, end);
+          if (key >= 0) matches.add(row, first.files[key]!, first.rows[key]!);
+        });
+        return matches.finish((rows) => rowIdsOf(rows, segment, () => storedRowIds(file)));
+      });
+    }),
+    distinct: table.size + places,
     missing,
     repeated,
   };
 }
 
-/** Those of the rows of a segment that are not deleted. */
-function livingRows(segment: SearchedFile, placed: PlacedRows): FoundInFile {
-  if (placed.rows.length === 0) return nothing;
-  const { deletion, baseRowId } = segment;
-  const gone = new Uint8Array(segment.rows);
-  if (deletion) for (const row of deletedRows(deletion)) gone[row] = 1;
-  const order = ascendingOrder(placed.rows);
-  const rows: number[] = [];
-  const keys: number[] = [];
-  for (let at = 0; at < placed.rows.length; at++) {
-    const i = order?.[at] ?? at;
-    if (gone[placed.rows[i]!] === 1) continue;
-    rows.push(placed.rows[i]!);
-    keys.push(placed.keys[i]!);
+/**
+ * The rows of segments whose `_id`s are known without reading them, if each of some strings is the `_id` of another one of their records;
+ * undefined if not. The strings are those of file 0.
+ */
+export function placeAll(
+  ids: Data,
+  segments: readonly SearchedFile[],
+): readonly FoundInSegment[] | undefined {
+  if (ids.nullCount > 0) return undefined;
+  const { buffer, byteOffset, byteLength } = ids.values as Uint8Array;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const placed = new PlacedRows(segments);
+  const found = segments.map(() => new Matches());
+  for (let row = 0; row < ids.length; row++) {
+    const take = placed.take(bytes, ids.valueOffsets[row]!, ids.valueOffsets[row + 1]!);
+    if (take !== 'first') return undefined;
+    found[placed.segment]!.add(placed.row, 0, row);
   }
-  return {
-    rows: new Int32Array(rows),
-    keys: new Int32Array(keys),
-    rowIds: rowIdsOf(rows, baseRowId, () => withFile(segment, storedRowIds)),
-  };
+  return found.map((matches, i) => {
+    const segment = segments[i]!;
+    return matches.finish((rows) => rowIdsOf(rows, segment, () => withFile(segment, storedRowIds)));
+  });
 }
 
-/** Rows of one file, ascending, the numbers of their keys, and their row ids. */
-interface FoundInFile {
-  readonly rows: Int32Array;
-  readonly keys: Int32Array;
-  readonly rowIds: Float64Array;
+/** The rows of a segment that are found, in any order. */
+class Matches {
+  readonly #rows: number[] = [];
+  readonly #files: number[] = [];
+  readonly #given: number[] = [];
+
+  add(row: number, file: number, given: number): void {
+    this.#rows.push(row);
+    this.#files.push(file);
+    this.#given.push(given);
+  }
+
+  /** The given row for which a row was added. */
+  givenOf(row: number): WantedRow {
+    const at = this.#rows.indexOf(row);
+    return [this.#files[at]!, this.#given[at]!];
+  }
+
+  finish(rowIdsOfRows: (rows: Int32Array) => Float64Array): FoundInSegment {
+    const order = ascendingOrder(this.#rows);
+    const ordered = (numbers: readonly number[]): Int32Array =>
+      order === undefined ? Int32Array.from(numbers) : order.map((at) => numbers[at]!);
+    const rows = ordered(this.#rows);
+    return {
+      rows,
+      files: ordered(this.#files),
+      given: ordered(this.#given),
+      rowIds: rowIdsOfRows(rows),
+    };
+  }
 }
 
-const nothing: FoundInFile = {
-  rows: new Int32Array(0),
-  keys: new Int32Array(0),
-  rowIds: new Float64Array(0),
-};
-
-function rowsOf(
+/** Calls `visit` for each row of a segment that is not deleted. */
+function eachLivingKey(
   file: SegmentFile,
-  { deletion, baseRowId }: SearchedFile,
+  { deletion }: SearchedFile,
   stored: readonly (readonly string[])[],
-  table: StringTable,
-): FoundInFile {
+  visit: VisitKey,
+): void {
   const gone = deletion ? deletedRows(deletion) : [];
-  const rows: number[] = [];
-  const keys: number[] = [];
   let next = 0;
   eachKey(file, stored, (row, bytes, start, end) => {
-    if (gone[next] === row) {
-      next++;
-      return;
-    }
-    const key = start < 0 ? -1 : table.find(bytes, start, end);
-    if (key < 0) return;
-    rows.push(row);
-    keys.push(key);
+    if (gone[next] === row) next++;
+    else visit(row, bytes, start, end);
   });
-  return {
-    rows: new Int32Array(rows),
-    keys: new Int32Array(keys),
-    rowIds: rowIdsOf(rows, baseRowId, () => storedRowIds(file)),
-  };
 }
 
 /** The row ids of rows of a segment; `read` returns those of all its rows, if it stores them. */
 function rowIdsOf(
-  rows: readonly number[],
-  baseRowId: number | undefined,
+  rows: Int32Array,
+  { baseRowId }: SearchedFile,
   read: () => Float64Array,
 ): Float64Array {
-  if (baseRowId !== undefined) return new Float64Array(rows.map((row) => baseRowId + row));
-  if (rows.length === 0) return new Float64Array(0);
-  const stored = read();
-  return new Float64Array(rows.map((row) => stored[row]!));
+  const ids = new Float64Array(rows.length);
+  const stored = baseRowId === undefined && rows.length > 0 ? read() : undefined;
+  for (let i = 0; i < rows.length; i++) ids[i] = stored?.[rows[i]!] ?? baseRowId! + rows[i]!;
+  return ids;
 }
 
 /** The row ids of all rows of a segment that stores them. */
@@ -191,15 +222,6 @@ export function storedRowIds(file: SegmentFile): Float64Array {
   const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
   if (values?.kind !== 'numbers') throw file.damaged('has no row ids');
   return Float64Array.from(values.numbers);
-}
-
-/** The first row with a key. */
-function placeOf(numbers: readonly Int32Array[], key: number): WantedRow {
-  for (const [file, keys] of numbers.entries()) {
-    const row = keys.indexOf(key);
-    if (row >= 0) return [file, row];
-  }
-  throw new Error(`no row has the key ${key}`);
 }
 
 function withFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T): T {

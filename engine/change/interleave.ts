@@ -116,18 +116,45 @@ function strings(
     valueOffsets[i + 1] = end;
   }
   const data = new Uint8Array(end);
-  for (let i = 0; i < rows.length; i++) {
-    const at = valueOffsets[i]!;
-    const length = valueOffsets[i + 1]! - at;
-    if (length === 0) continue;
+  for (let i = 0; i < rows.length;) {
+    const next = runEnd(from, rows, i);
     const { values, valueOffsets: starts } = columns[from[i]!]!;
-    const first = starts[rows[i]!]!;
     const bytes = values as Uint8Array;
-    // A call of `set` costs more than a loop over a short string.
-    if (length > 48) data.set(bytes.subarray(first, first + length), at);
-    else for (let j = 0; j < length; j++) data[at + j] = bytes[first + j]!;
+    const first = rows[i]!;
+    const [begin, size] = [valueOffsets[i]!, valueOffsets[next]! - valueOffsets[i]!];
+    if (size > 0 && starts[first + next - i]! - starts[first]! === size) {
+      copyBytes(bytes, starts[first]!, size, data, begin);
+    } else if (size > 0) {
+      // A null may have bytes.
+      for (let at = i; at < next; at++) {
+        const length = valueOffsets[at + 1]! - valueOffsets[at]!;
+        copyBytes(bytes, starts[first + at - i]!, length, data, valueOffsets[at]!);
+      }
+    }
+    i = next;
   }
   return { valueOffsets, data };
+}
+
+/** The end of the rows from `i` on that follow each other in one column. */
+function runEnd(from: Uint8Array, rows: Int32Array, i: number): number {
+  const [source, first] = [from[i]!, rows[i]! - i];
+  let end = i + 1;
+  if (rows[i]! < 0) return end;
+  while (end < rows.length && rows[end] === first + end && from[end] === source) end++;
+  return end;
+}
+
+function copyBytes(
+  bytes: Uint8Array,
+  first: number,
+  length: number,
+  into: Uint8Array,
+  at: number,
+): void {
+  // A call of `set` costs more than a loop over a short string.
+  if (length > 48) into.set(bytes.subarray(first, first + length), at);
+  else for (let i = 0; i < length; i++) into[at + i] = bytes[first + i]!;
 }
 
 function bits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
@@ -148,16 +175,16 @@ function fixedWidth(columns: readonly Data[], from: Uint8Array, rows: Int32Array
   const halves = sources.map(
     ({ buffer, byteOffset, byteLength }) => new Int32Array(buffer, byteOffset, byteLength >> 2),
   );
-  const into = new Int32Array(isWide ? 2 * rows.length : rows.length);
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows[i]!;
-    if (row < 0) continue;
+  const width = isWide ? 2 : 1;
+  const into = new Int32Array(width * rows.length);
+  for (let i = 0; i < rows.length;) {
+    const next = runEnd(from, rows, i);
     const source = halves[from[i]!]!;
-    if (!isWide) into[i] = source[row]!;
-    else {
-      into[2 * i] = source[2 * row]!;
-      into[2 * i + 1] = source[2 * row + 1]!;
-    }
+    const row = rows[i]!;
+    if (next - i > 8) into.set(source.subarray(width * row, width * (row + next - i)), width * i);
+    else if (row >= 0)
+      for (let k = 0; k < width * (next - i); k++) into[width * i + k] = source[width * row + k]!;
+    i = next;
   }
   const type = first.constructor as new (buffer: ArrayBuffer, at: number, length: number) => object;
   return new type(into.buffer, 0, rows.length);

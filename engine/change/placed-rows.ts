@@ -1,12 +1,14 @@
 import { chunkLength, idLength, placeOfRecord, rowOfRecord } from '../ingest/record-ids.js';
 import { Overflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
+import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import type { IdRun } from '../store/store.js';
 
-/** Rows of one segment that keys name, in the order of the keys. */
-export interface PlacedRows {
-  readonly rows: number[];
-  readonly keys: number[];
+/** A segment whose `_id`s are known without reading them, if it has `idRuns`. */
+interface SegmentOfIds {
+  readonly idRuns?: readonly IdRun[] | undefined;
+  readonly rows: number;
+  readonly deletion: DeletionVector | undefined;
 }
 
 /** Rows of a segment, from `offset` on, whose `_id`s are those of the rows `first` to before `end` of one chunk. */
@@ -17,55 +19,73 @@ interface PlacedRun {
   readonly end: number;
 }
 
-/**
- * The rows that the `_id`s of a table name, in segments whose `_id`s are known without reading them; empty for a segment of which they are not. Whether a row
- * is deleted is not asked.
- */
-export function placedRows(
-  table: StringTable,
-  segments: readonly { readonly idRuns?: readonly IdRun[] | undefined }[],
-): readonly PlacedRows[] {
-  const found = segments.map((): PlacedRows => ({ rows: [], keys: [] }));
-  const chunks = new StringTable(Infinity, new Overflow());
-  const runs: PlacedRun[][] = [];
-  for (const [segment, { idRuns = [] }] of segments.entries()) {
-    let offset = 0;
-    for (const { firstId, rows } of idRuns) {
-      const [chunk, first] = placeOfFirst(firstId);
-      const number = chunks.add(Buffer.from(chunk), 0, chunkLength);
-      (runs[number] ??= []).push({ segment, offset, first, end: first + rows });
-      offset += rows;
+const isDeleted = 1;
+const isTaken = 2;
+
+/** Finds records by their `_id`s in the segments of which the log has them, without reading these. */
+export class PlacedRows {
+  /** The row that `take` has found: the number of its segment, and its number there. */
+  segment = -1;
+  row = -1;
+  readonly #segments: readonly SegmentOfIds[];
+  readonly #chunks = new StringTable(Infinity, new Overflow());
+  /** By the number of the chunk. */
+  readonly #runs: PlacedRun[][] = [];
+  /** For each row of a segment: 0, `isDeleted` or `isTaken`; undefined until a row of it is asked for. */
+  readonly #states: (Uint8Array | undefined)[] = [];
+  /** The runs of the `_id` before, which often is of the same chunk. */
+  #last: { readonly bytes: Uint8Array; readonly start: number; readonly runs: readonly PlacedRun[] } | undefined; // prettier-ignore
+
+  constructor(segments: readonly SegmentOfIds[]) {
+    this.#segments = segments;
+    for (const [segment, { idRuns = [] }] of segments.entries()) {
+      let offset = 0;
+      for (const { firstId, rows } of idRuns) {
+        const place = placeOfRecord(firstId);
+        if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
+        const [chunk, first] = place;
+        const number = this.#chunks.add(Buffer.from(chunk), 0, chunkLength);
+        (this.#runs[number] ??= []).push({ segment, offset, first, end: first + rows });
+        offset += rows;
+      }
     }
   }
-  if (chunks.size === 0) return found;
-  // Keys that follow each other often name records of the same chunk.
-  let [last, chunk] = [-1, -1];
-  table.forEach((bytes, start, end, key) => {
-    if (end - start !== idLength) return;
-    if (last < 0 || !isSameChunk(bytes, last, start)) {
-      chunk = chunks.find(bytes, start, start + chunkLength);
-      last = start;
+
+  /** Sets `segment` and `row` to those of the record with an `_id`; tells whether it was found before. Undefined if there is none. */
+  take(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
+    if (end - start !== idLength || this.#runs.length === 0) return undefined;
+    const number = rowOfRecord(bytes, start);
+    for (const { segment, offset, first, end: after } of this.#runsOf(bytes, start)) {
+      if (number < first || number >= after) continue;
+      const states = (this.#states[segment] ??= statesOf(this.#segments[segment]!));
+      const row = offset + number - first;
+      if (states[row] === isDeleted) continue;
+      this.segment = segment;
+      this.row = row;
+      if (states[row] === isTaken) return 'again';
+      states[row] = isTaken;
+      return 'first';
     }
-    if (chunk < 0) return;
-    const row = rowOfRecord(bytes, start);
-    for (const run of runs[chunk]!) {
-      if (row < run.first || row >= run.end) continue;
-      const { rows, keys } = found[run.segment]!;
-      rows.push(run.offset + row - run.first);
-      keys.push(key);
-    }
-  });
-  return found;
+    return undefined;
+  }
+
+  #runsOf(bytes: Buffer, start: number): readonly PlacedRun[] {
+    const last = this.#last;
+    if (last !== undefined && isSameChunk(last.bytes, last.start, bytes, start)) return last.runs;
+    const runs = this.#runs[this.#chunks.find(bytes, start, start + chunkLength)] ?? [];
+    this.#last = { bytes, start, runs };
+    return runs;
+  }
 }
 
-/** Whether the `_id`s that begin at `a` and `b` are of the same chunk. */
-function isSameChunk(bytes: Uint8Array, a: number, b: number): boolean {
-  for (let i = chunkLength - 1; i >= 0; i--) if (bytes[a + i] !== bytes[b + i]) return false;
+function statesOf({ rows, deletion }: SegmentOfIds): Uint8Array {
+  const states = new Uint8Array(rows);
+  if (deletion) for (const row of deletedRows(deletion)) states[row] = isDeleted;
+  return states;
+}
+
+/** Whether the `_id`s that begin at these places are of the same chunk. */
+function isSameChunk(a: Uint8Array, aStart: number, b: Uint8Array, bStart: number): boolean {
+  for (let i = chunkLength - 1; i >= 0; i--) if (a[aStart + i] !== b[bStart + i]) return false;
   return true;
-}
-
-function placeOfFirst(firstId: string): readonly [chunk: string, row: number] {
-  const place = placeOfRecord(firstId);
-  if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
-  return place;
 }

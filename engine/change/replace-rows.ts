@@ -147,6 +147,17 @@ export async function writeRows(
   children: readonly Data[],
   path: string,
 ): Promise<Segment> {
+  const segment = await writeUnflushedRows(columns, children, path);
+  await flushSegment(path);
+  return segment;
+}
+
+/** The same, but the segment is not durable yet. */
+export async function writeUnflushedRows(
+  columns: Columns,
+  children: readonly Data[],
+  path: string,
+): Promise<Segment> {
   const schema = arrowSchema(columns);
   const rows = children[0]!.length;
   const struct = makeData({
@@ -155,10 +166,5 @@ export async function writeRows(
     nullCount: 0,
     children: [...children],
   });
-  const segment = await writeUnflushed(
-    { columns, rows, data: new RecordBatch(schema, struct) },
-    path,
-  );
-  await flushSegment(path);
-  return segment;
+  return writeUnflushed({ columns, rows, data: new RecordBatch(schema, struct) }, path);
 }

@@ -4,7 +4,7 @@ import type { MemoryColumn } from '../query/memory/column.js';
 import type { SegmentFile } from '../query/memory/segment-file.js';
 
 /** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
-type VisitKey = (row: number, bytes: Buffer, start: number, end: number) => void;
+export type VisitKey = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
  * Calls `visit` for each row of a file, in their order. The key of a row is its value of a column of strings, or the values of several

@@ -54,11 +54,35 @@ export function readDeltaStrings(
   try {
     readDeltaInts(source, count, prefixes, 0);
     readDeltaInts(source, count, suffixes, 0);
+    let shared = 0;
+    for (let i = 0; i < count; i++) shared |= prefixes[i]!;
+    if (shared === 0) return copyStrings(source, suffixes, count, target, to, end);
     return joinDeltaStrings(source, prefixes, suffixes, count, target, to, end);
   } finally {
     release(prefixes);
     release(suffixes);
   }
+}
+
+/** Copies strings of these lengths, which follow each other; `source` is at the first one. */
+function copyStrings(
+  source: ByteSource,
+  lengths: Int32Array,
+  count: number,
+  { bytes, offsets }: StringTarget,
+  to: number,
+  end: number,
+): number {
+  let size = 0;
+  for (let i = 0; i < count; i++) {
+    if (lengths[i]! < 0) throw new RangeError(`a string has ${lengths[i]} bytes`);
+    size += lengths[i]!;
+    offsets[to + i + 1] = end + size;
+  }
+  const joined = source.take(size);
+  if (end + size > bytes.length) throw new RangeError('the strings are longer than announced');
+  bytes.set(joined, end);
+  return end + size;
 }
 
 /** Puts prefixes and suffixes together; `source` is at the first suffix. */

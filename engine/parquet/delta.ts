@@ -85,6 +85,23 @@ export function writeDeltaStrings(
   release(suffixes);
 }
 
+/** The same without looking for shared prefixes: the lengths of all strings, then their bytes as they are, which is fast to write and to read. */
+export function writeUnsharedStrings(
+  sink: ByteSink,
+  { offsets, bytes }: Strings,
+  from: number,
+  to: number,
+): void {
+  const count = to - from;
+  const lengths = acquire(Int32Array, count);
+  lengths.fill(0, 0, count);
+  writeDeltas(sink, lengths, 0, count, 0);
+  for (let i = 0; i < count; i++) lengths[i] = offsets[from + i + 1]! - offsets[from + i]!;
+  writeDeltas(sink, lengths, 0, count, 0);
+  release(lengths);
+  sink.append(bytes.subarray(offsets[from], offsets[to]));
+}
+
 /** Number of leading bytes that string `i` shares with the string before it. */
 export function sharedPrefix({ view, bytes, offsets }: Strings, i: number): number {
   const before = offsets[i - 1]!;

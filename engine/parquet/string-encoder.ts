@@ -1,4 +1,4 @@
-import { sharedPrefix, writeDeltaStrings } from './delta.js';
+import { sharedPrefix, writeDeltaStrings, writeUnsharedStrings } from './delta.js';
 import { buildDictionary } from './dictionary.js';
 import {
   dictionaryEncoder,
@@ -36,6 +36,16 @@ export function stringEncoder(strings: Strings, pages: readonly PageValues[]): E
     );
   }
   return plainEncoder(strings, rangesBy(compared));
+}
+
+/** DELTA_BYTE_ARRAY without shared prefixes, for files that are read once. */
+export function unsharedEncoder(strings: Strings, ranges: readonly Range[]): Encoder {
+  return {
+    ...plainEncoderMembers,
+    encoding: encodingId.deltaByteArray,
+    ranges,
+    write: (sink, from, to) => writeUnsharedStrings(sink, strings, from, to),
+  };
 }
 
 type StringRange = (from: number, to: number) => Range;

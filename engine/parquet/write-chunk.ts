@@ -28,7 +28,7 @@ import {
   type Extremes,
   type Range,
 } from './statistics.js';
-import { stringEncoder } from './string-encoder.js';
+import { stringEncoder, unsharedEncoder } from './string-encoder.js';
 import type { Booleans, Strings, Values } from './values.js';
 
 /** What the footer holds about a column chunk: the values of one leaf in one row group. */
@@ -91,18 +91,21 @@ export function writeChunk(
   rowPages: RowPages,
 ): ChunkMeta {
   const cuts = cutPages(leaf, levels, values.count, rowPages);
-  const encoder =
-    output.isPlain && values.kind !== 'booleans'
-      ? plainEncoder(
-          values,
-          cuts.map(() => noValues),
-        )
-      : chooseEncoder(leaf, values, cuts);
+  const encoder = output.isPlain
+    ? fastEncoder(leaf, values, cuts)
+    : chooseEncoder(leaf, values, cuts);
   try {
     return writePages(output, leaf, levels, values, cuts, rowPages.rowsPerPage, encoder);
   } finally {
     encoder.release();
   }
+}
+
+/** The encoding that is fastest to write and to read. */
+function fastEncoder(leaf: ParquetLeaf, values: Values, pages: readonly PageValues[]): Encoder {
+  if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
+  const ranges = pages.map(() => noValues);
+  return values.kind === 'strings' ? unsharedEncoder(values, ranges) : plainEncoder(values, ranges);
 }
 
 /** Chooses the encoding from the values. */

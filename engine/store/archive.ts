@@ -228,6 +228,7 @@ async function readArchive(
 ): Promise<ArchiveSummary & { readonly files: readonly ArchivedFile[] }> {
   const archive = await openFile(path);
   const files: ArchivedFile[] = [];
+  const flushes = new Set<Promise<void>>();
   let last: Uint8Array | undefined;
   async function* read(): AsyncGenerator<Uint8Array> {
     let done = 0;
@@ -243,13 +244,15 @@ async function readArchive(
       for await (const entry of tarEntries(pieces, path)) {
         if (last !== undefined) throw damaged(path, `goes on after its ${manifestPath}`);
         if (entry.path === manifestPath) last = await manifestBytes(path, entry);
-        else if (pathPattern.test(entry.path)) files.push(await readEntryOf(entry, target));
+        else if (pathPattern.test(entry.path))
+          files.push(await readEntryOf(entry, target, flushes));
         else throw damaged(path, `holds ${entry.path}, which is no file of a dataset`);
       }
     }).catch((error: unknown) => {
       const code = (error as { code?: unknown } | null)?.code;
       throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damaged(path, 'is damaged', error) : error; // prettier-ignore
     });
+    await Promise.all(flushes);
     if (last === undefined) throw damaged(path, `has no ${manifestPath}`);
     const manifest = manifestOf(path, last);
     if (manifest.dataset_id !== datasetId)
@@ -262,31 +265,53 @@ async function readArchive(
     const checksum = createHash('sha256').update(last).digest('hex');
     return { bytes: archive.bytes, checksum, version: manifest.version, files };
   } finally {
+    await Promise.allSettled(flushes);
     await archive.close();
   }
 }
 
-/** Reads one file, and writes it to the one that `target` creates, if it does. */
+/** Files that are flushed at the same time while others are written. */
+const mostFlushes = 8;
+
+/** Reads one file, and writes it to the one that `target` creates, if it does. It is durable when its promise in `flushes` resolves. */
 async function readEntryOf(
   { path, content }: TarEntry,
   target: (file: string) => Promise<FileWriter | undefined>,
+  flushes: Set<Promise<void>>,
 ): Promise<ArchivedFile> {
+  while (flushes.size >= mostFlushes) await Promise.race(flushes);
   const writer = await target(path);
+  const digest = createHash('sha256');
+  let bytes = 0;
+  let writing: Promise<void> | undefined;
   try {
-    const digest = createHash('sha256');
-    let bytes = 0;
     for await (const piece of content) {
+      await writing;
       digest.update(piece);
       bytes += piece.byteLength;
-      await writer?.write(piece);
+      // While it is written, the next piece is unpacked.
+      writing = writer?.write(piece);
+      writing?.catch(() => undefined); // the next turn receives the error
       if (writer !== undefined) crashpoint('restore.partial');
     }
-    await writer?.finish();
-    return { path, bytes, sha256: digest.digest('hex') };
+    await writing;
   } catch (error) {
+    await Promise.allSettled([writing]);
     await writer?.abort();
     throw error;
   }
+  if (writer !== undefined) {
+    const flush = writer.finish().then(
+      () => void flushes.delete(flush),
+      async (error: unknown) => {
+        await writer.abort();
+        throw error;
+      },
+    );
+    flush.catch(() => undefined); // whoever waits for `flushes` receives the error
+    flushes.add(flush);
+  }
+  return { path, bytes, sha256: digest.digest('hex') };
 }
 
 async function manifestBytes(path: string, { bytes, content }: TarEntry): Promise<Uint8Array> {

@@ -8,37 +8,30 @@ import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store
 import type { RunContext } from '../job.js';
 import { findChanged, withDeleted, type ChangedRows } from './find-changed.js';
 import { hasAll, partsOf, restsOf } from './match-parts.js';
-import type { AppliedChange, RecordChange } from './record-change.js';
+import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
-/** Records whose segments are in the scratch folder. */
-interface GivenSegments {
-  readonly segments: readonly Segment[];
-  /** The columns of the dataset after the change, and perhaps `givenId`. */
-  readonly columns: Columns;
-}
-
-/** The same after the change was applied: the segments are those to be committed. */
-interface ChangedSegments extends GivenSegments {
+/** Records after a change was applied: the segments are those to be committed. */
+interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
   readonly change: AppliedChange;
 }
 
 /**
- * Finds the records that given ones name, and writes the segments that replace them. The given segments stay in the scratch folder. Throws `input`
- * where a record has no key, or that of another.
+ * Finds the records of a version of a dataset that given ones name, and writes the segments that replace them, unless the given segments do. These stay in the
+ * scratch folder. Throws `input` where a record has no key, or that of another.
  */
 export async function applyChange(
   change: RecordChange,
   given: GivenSegments,
+  snapshot: Snapshot,
   context: RunContext,
 ): Promise<ChangedSegments> {
   const columns = given.columns.filter(({ physical }) => physical !== givenId.physical);
-  const snapshot = await context.snapshot(change.datasetId);
-  const found = await findChanged(change, snapshot, given.segments, columns, context);
-  const { matches } = found;
+  const found = await findChanged(change, snapshot, given, columns, context);
+  const { matches, replacing, open } = found;
   const segments =
     matches === undefined
       ? []
-      : await replaced(change, given.segments, columns, snapshot, matches, context);
+      : [...replacing, ...(await replaced(change, open, columns, snapshot, matches, context))];
   return { columns, segments, change: appliedChange(change, segments, found) };
 }
 

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type {
-  FoundRows,
+  FoundInSegment,
   KeyColumn,
   RowSearch,
+  SearchedFile,
   WantedRow,
 } from '../../../engine/change/find-rows.js';
+import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import { merged } from '../../../engine/core/ascending.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -15,7 +17,7 @@ import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { byRowId } from './match-parts.js';
-import type { RecordChange } from './record-change.js';
+import type { GivenSegments, RecordChange } from './record-change.js';
 
 /** The records of a dataset that the records of an import name. */
 export interface ChangedRows {
@@ -24,6 +26,9 @@ export interface ChangedRows {
   readonly update: readonly Segment[];
   /** The rows that records to overwrite or to update name, ascending by row id; undefined for records to delete. */
   readonly matches: RowMatches | undefined;
+  /** The given segments whose files `matches` has, and those that replace rows as they are. */
+  readonly open: readonly Segment[];
+  readonly replacing: readonly Segment[];
   /** Number of rows that are named. */
   readonly rows: number;
   /** Number of keys that no record has. */
@@ -41,56 +46,65 @@ export interface ChangedRows {
 export async function findChanged(
   { mode, idFields }: RecordChange,
   snapshot: Snapshot,
-  given: readonly Segment[],
+  { segments: given, replaced = [] }: GivenSegments,
   columns: Columns,
   { scratch, pool, signal }: RunContext,
 ): Promise<ChangedRows> {
-  const wanted = given.map(({ path, blockChecksums }) => ({
+  const open = given.flatMap((segment, file) => (replaced[file] ? [] : [{ segment, file }]));
+  const wanted = open.map(({ segment: { path, blockChecksums } }) => ({
     path: join(scratch, path),
     blockChecksums,
   }));
   const keys = idFields === null ? [ownId] : idFields.map((name) => keyColumn(name, columns));
-  const files = segmentFiles(snapshot);
+  const searched = searchedFiles(snapshot, idFields === null ? undefined : keys);
   // A segment whose `_id`s are known is searched without reading it.
-  const sizes = snapshot.segments.map(({ rows, idRuns }) =>
-    idFields === null && idRuns !== undefined ? 0 : rows,
-  );
-  const shares = sharesOf(sizes, pool.threads);
+  const shares = sharesOf(searched.map(({ idRuns, rows }) => (idRuns ? 0 : rows)), pool.threads); // prettier-ignore
   const found = await Promise.all(
-    shares.map((numbers) => {
-      const segments = numbers.map((number) => {
-        const segment = snapshot.segments[number]!;
-        const { deletion, baseRowId, rows } = segment;
-        const idRuns = idFields === null ? segment.idRuns : undefined;
-        const bounds = boundsOf(segment, keys);
-        return { ...files[number]!, deletion, baseRowId, rows, bounds, idRuns };
-      });
-      const search: RowSearch = { wanted, columns: keys, segments, isUnique: mode !== 'delete' };
-      return pool.run('find', () => search, signal);
-    }),
+    open.length === 0
+      ? []
+      : shares.map((numbers) => {
+          const segments = numbers.map((number) => searched[number]!);
+          const isUnique = mode !== 'delete';
+          const search: RowSearch = { wanted, columns: keys, segments, isUnique };
+          return pool.run('find', () => search, signal);
+        }),
   );
-  const [first] = found as [FoundRows, ...FoundRows[]];
+  const { missing, repeated, distinct = 0 } = found[0] ?? {};
   const key = idFields === null ? '_id' : idFields.join(', ');
-  if (first.missing && mode !== 'upsert') throw withoutKey(given, first.missing, key, mode);
-  if (first.repeated) throw repeatedKey(given, first.repeated, key);
-  const update: [number: number, segment: Segment][] = [];
-  const all: Match[] = [];
-  for (const [share, { rows, keys: numbers, rowIds }] of found.entries()) {
-    for (const [i, own] of rows.entries()) {
-      if (own.length === 0) continue;
-      const segment = shares[share]![i]!;
-      update.push([segment, withDeleted(snapshot.segments[segment]!, own)]);
-      all.push({ segment, rows: own, keys: numbers[i]!, rowIds: rowIds[i]! });
-    }
-  }
-  const rows = all.reduce((sum, match) => sum + match.rows.length, 0);
+  const placeOf = ([file, row]: WantedRow): WantedRow => [open[file]!.file, row];
+  if (missing && mode !== 'upsert') throw withoutKey(given, placeOf(missing), key, mode);
+  if (repeated) throw repeatedKey(given, repeated.map(placeOf) as [WantedRow, WantedRow], key);
+  const matches = found.flatMap(({ segments }, share) =>
+    segments.map((one, i): Match => ({ ...one, segment: shares[share]![i]! })),
+  );
+  const rows = matches.reduce((sum, match) => sum + match.rows.length, 0);
+  const named: NamedRows[] = [
+    ...matches.map((one) => ({ ...one, fileOf: (i: number) => open[one.files[i]!]!.file })),
+    ...replaced.flatMap((some = [], file) => some.map((one) => ({ ...one, fileOf: () => file }))),
+  ];
+  const replacing = given.filter((_, file) => replaced[file] !== undefined);
   return {
     snapshot,
-    update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
-    matches: mode === 'delete' ? undefined : matchesOf(first, all),
-    rows,
-    notFound: first.distinct - (idFields === null ? rows : foundKeys(all)),
+    update: updatesOf(named, snapshot, (first, second) => repeatedKey(given, [first, second], key)),
+    matches: mode === 'delete' ? undefined : matchesOf(matches, rows),
+    open: open.map(({ segment }) => segment),
+    replacing,
+    rows: replacing.reduce((sum, one) => sum + one.rows, rows),
+    notFound: distinct - (idFields === null ? rows : foundKeys(matches)),
   };
+}
+
+/** The segments of a snapshot in which keys are looked for: the `_id`s by default. */
+export function searchedFiles(
+  snapshot: Snapshot,
+  keys?: readonly KeyColumn[],
+): readonly SearchedFile[] {
+  const files = segmentFiles(snapshot);
+  return snapshot.segments.map((segment, number) => {
+    const { deletion, baseRowId, rows, idRuns } = segment;
+    const bounds = boundsOf(segment, keys ?? [ownId]);
+    return { ...files[number]!, deletion, baseRowId, rows, bounds, idRuns: keys ? undefined : idRuns }; // prettier-ignore
+  });
 }
 
 const ownId: KeyColumn = { given: [givenId.physical], stored: ['_id'] };
@@ -131,32 +145,56 @@ function boundsOf(
   return typeof min === 'string' && typeof max === 'string' ? [min, max] : undefined;
 }
 
-/** Rows of one segment that are named, and the numbers of their keys. */
-interface Match {
+/** Rows of one segment that are found. */
+interface Match extends FoundInSegment {
   readonly segment: number;
-  readonly rows: Int32Array;
-  readonly keys: Int32Array;
-  readonly rowIds: Float64Array;
 }
 
-function foundKeys(all: readonly Match[]): number {
-  const found = new Set<number>();
-  for (const { keys } of all) for (const key of keys) found.add(key);
-  return found.size;
+/** Rows of one segment that given records name, ascending; the record of row i is in the file `fileOf(i)`. */
+interface NamedRows extends ReplacedRows {
+  fileOf(i: number): number;
 }
 
-/** The matches with the records that name the rows; no two records have the same key, of which there are `distinct`. */
-function matchesOf({ wanted, distinct }: FoundRows, all: readonly Match[]): RowMatches {
-  const [fileOf, rowOf] = [new Int32Array(distinct), new Int32Array(distinct)];
-  for (const [file, keys] of wanted.entries())
-    for (let row = 0; row < keys.length; row++) {
-      const key = keys[row]!;
-      if (key < 0) continue;
-      fileOf[key] = file;
-      rowOf[key] = row;
+/** The segments of a snapshot that lose rows; throws what `repeated` returns for two given records that name the same one. */
+function updatesOf(
+  named: readonly NamedRows[],
+  snapshot: Snapshot,
+  repeated: (first: WantedRow, second: WantedRow) => AppError,
+): readonly Segment[] {
+  const bySegment = Map.groupBy(
+    named.filter(({ rows }) => rows.length > 0),
+    ({ segment }) => segment,
+  );
+  return [...bySegment.keys()].toSorted((a, b) => a - b).map((segment) => {
+    const parts = bySegment.get(segment)!;
+    const all = parts.reduce<Int32Array>((rows, part) => merged(rows, part.rows), new Int32Array(0));
+    if (all.length < parts.reduce((sum, { rows }) => sum + rows.length, 0)) {
+      const places = new Map<number, WantedRow>();
+      for (const { rows, given, fileOf } of parts)
+        for (const [i, row] of rows.entries()) {
+          const [before, own] = [places.get(row), [fileOf(i), given[i]!] as const];
+          if (before !== undefined) throw repeated(...inOrder(before, own));
+          places.set(row, own);
+        }
     }
-  const count = all.reduce((sum, { rows }) => sum + rows.length, 0);
-  const found = {
+    return withDeleted(snapshot.segments[segment]!, all);
+  }); // prettier-ignore
+}
+
+function inOrder(a: WantedRow, b: WantedRow): [WantedRow, WantedRow] {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a];
+}
+
+/** Number of different given records that name a row. */
+function foundKeys(all: readonly Match[]): number {
+  const named = new Set<number>();
+  for (const { files, given } of all)
+    for (const [i, row] of given.entries()) named.add(files[i]! * 2 ** 32 + row);
+  return named.size;
+}
+
+function matchesOf(all: readonly Match[], count: number): RowMatches {
+  const matches = {
     files: new Int32Array(count),
     given: new Int32Array(count),
     segments: new Int32Array(count),
@@ -164,16 +202,15 @@ function matchesOf({ wanted, distinct }: FoundRows, all: readonly Match[]): RowM
     rowIds: new Float64Array(count),
   };
   let end = 0;
-  for (const { segment, rows, keys, rowIds } of all.toSorted((a, b) => a.segment - b.segment)) {
-    found.segments.fill(segment, end, end + rows.length);
-    found.rows.set(rows, end);
-    found.rowIds.set(rowIds, end);
-    for (let i = 0; i < keys.length; i++, end++) {
-      found.files[end] = fileOf[keys[i]!]!;
-      found.given[end] = rowOf[keys[i]!]!;
-    }
+  for (const { segment, ...found } of all.toSorted((a, b) => a.segment - b.segment)) {
+    matches.files.set(found.files, end);
+    matches.given.set(found.given, end);
+    matches.segments.fill(segment, end, end + found.rows.length);
+    matches.rows.set(found.rows, end);
+    matches.rowIds.set(found.rowIds, end);
+    end += found.rows.length;
   }
-  return byRowId(found);
+  return byRowId(matches);
 }
 
 /** The numbers of the segments in as many shares as there are threads, about equally large; one share at least. */

@@ -1,3 +1,5 @@
+import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
+import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 
 /** How the records of an import or a migration name others, and what becomes of these. */
@@ -6,6 +8,15 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which records are found; null: by their `_id`. */
   readonly idFields: readonly string[] | null;
+}
+
+/** Records whose segments are in the scratch folder. */
+export interface GivenSegments {
+  readonly segments: readonly Segment[];
+  /** The columns of the dataset after the change, and perhaps `givenId`. */
+  readonly columns: Columns;
+  /** For each segment the rows of the dataset that its records replace; undefined if these are not known yet. Absent if they are of none. */
+  readonly replaced?: readonly (readonly ReplacedRows[] | undefined)[];
 }
 
 /** What a change does to the records that a dataset has. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
+import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
@@ -30,6 +31,8 @@ export interface ImportRunContext {
   readonly isDryRun: boolean;
   /** The segments that are written are read by the import itself, and never committed. */
   readonly isIntermediate: boolean;
+  /** The records that those of a small import may replace at once; undefined if there are none. */
+  readonly replaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly rejected: RejectedBudget;
   /** The results of earlier attempts; null if the import cannot be resumed. */
   readonly resume: Resume | null;
@@ -120,7 +123,7 @@ export class ChunkRunner {
       },
     );
     // Flushed here, so that the thread reads its next chunk meanwhile. After a crash, an intermediate segment is compared with its checksum.
-    if (result.segment !== null && !settings.isIntermediate)
+    if (result.segment !== null && (!settings.isIntermediate || result.replaced !== undefined))
       await flushSegment(join(scratch, result.segment.path));
     rejected.use(index, result.rejectedPart?.bytes ?? 0);
     const rows = result.segment?.rows ?? result.stored; // no segment is written after an error

@@ -1,3 +1,4 @@
+import type { ReplaceableRows, ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { HostCalls } from '../../expressions/protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 import type { FieldSample, SampleSize } from '../../../engine/ingest/value-samples.js';
@@ -43,6 +44,8 @@ export interface ChunkJob {
   readonly isDryRun: boolean;
   /** As in `SegmentInput`. */
   readonly isIntermediate: boolean;
+  /** What the records may replace at once, in a segment that is not intermediate. */
+  readonly replaceable?: ReplaceableRows | undefined;
   /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
 }
@@ -52,6 +55,8 @@ export interface ChunkResult {
   readonly index: number;
   /** Null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
+  /** The rows that its records replace; absent if these are not known yet. */
+  readonly replaced?: readonly ReplacedRows[];
   readonly columns: Columns;
   /** The columns as they were read, if fields were computed from them. */
   readonly inputs?: Columns | undefined;

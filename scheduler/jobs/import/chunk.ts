@@ -1,3 +1,4 @@
+import { replaceByBatch } from '../../../engine/change/replace-by-batch.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { onlyColumns, withoutColumns } from '../../../engine/ingest/drop-columns.js';
@@ -7,7 +8,6 @@ import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
-import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
 import { startStateOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
@@ -59,13 +59,13 @@ export async function runChunk(
   // Unless records may be rejected, an import with an error is not published, so the chunk need not be written.
   const mayReject = (job.validation.maxRejected ?? 0) > 0;
   const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
-  const segment = isStored ? await writeBatch(batch, job) : null;
+  const written = isStored ? await writeBatch(batch, job) : { segment: null };
   computed?.release();
   out.release();
   const rejectedPart = await writeRejectedPart(rejected, job.file);
   const result: ChunkResult = {
     index: job.index,
-    segment,
+    ...written,
     columns: batch.seen,
     lines,
     bytes: bytes.length,
@@ -115,11 +115,19 @@ function recordLines(
   };
 }
 
-async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
-  const { commitId, index, file, isIntermediate } = job;
+async function writeBatch(
+  batch: Batch,
+  job: ChunkJob,
+): Promise<Pick<ChunkResult, 'segment' | 'replaced'>> {
+  const { commitId, index, file, isIntermediate, replaceable } = job;
   const whole = withRecordIds(batch, commitId, index);
-  const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
-  whole.release();
-  const firstId = firstRecordId(commitId, index);
-  return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
+  try {
+    const replacement = replaceable && (await replaceByBatch(whole, replaceable, file));
+    if (replacement !== undefined) return replacement;
+    const segment = await writeUnflushed({ ...whole, isIntermediate }, file);
+    const firstId = firstRecordId(commitId, index);
+    return { segment: { ...segment, idRuns: [{ firstId, rows: segment.rows }] } };
+  } finally {
+    whole.release();
+  }
 }

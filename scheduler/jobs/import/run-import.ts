@@ -3,16 +3,16 @@ import { fewerFields } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Columns, JsonObject } from '../../../engine/core/types.js';
-import { TaskFailure, type RunContext } from '../job.js';
+import type { Columns } from '../../../engine/core/types.js';
+import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { ImportRunContext } from './chunk-runner.js';
-import { applyChange } from '../change/apply-change.js';
 import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { makesRecords } from './expressions/field-expressions.js';
 import { computedNames, inputFields } from './expressions/input-columns.js';
+import { ImportChange } from './import-change.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
@@ -28,8 +28,9 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   const resume = params.isUrgent ? null : await Resume.open(context);
   const files = new SourceFiles(params.sources, context, resume);
   const runs: SourceRun[] = [];
+  const change = params.change && new ImportChange(params.change, params.sources.length, context);
   try {
-    await readAll(params, context, files, resume, runs);
+    await readAll(params, context, files, resume, runs, change);
     await settleInputs(params, context, runs);
     const { columns } = unifyColumns(
       params.stored,
@@ -49,7 +50,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixed);
     const result = await importResult(params, context, runs, columns, detected);
-    return params.change === null ? result : await changing(params.change, result, context);
+    return change === null ? result : await change.apply(result, runs);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
   } finally {
@@ -79,21 +80,6 @@ async function settleInputs(
   await flow.settled();
 }
 
-/** The result of an import whose records name others. */
-async function changing(
-  change: RecordChange,
-  result: ImportResult,
-  context: RunContext,
-): Promise<ImportResult> {
-  try {
-    return { ...result, ...(await applyChange(change, result, context)) };
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'input') throw error;
-    const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };
-    throw new TaskFailure(error, { ...result.metadata, receipt });
-  }
-}
-
 /** The fields of a record that name another one: of those to delete, the others are not stored. */
 function namesRead({ idFields }: RecordChange): readonly string[] {
   return idFields?.map((name) => name.split('.')[0]!) ?? [givenId.name];
@@ -106,6 +92,7 @@ async function readAll(
   files: SourceFiles,
   resume: Resume | null,
   runs: SourceRun[],
+  change: ImportChange | null,
 ): Promise<void> {
   const { sources, known, transient, expressions, commitId, isUrgent } = params;
   const expected = await files.expectedBytes();
@@ -125,6 +112,7 @@ async function readAll(
     isDryRun: params.dryRun !== null && params.change === null,
     // Records that name others by their `_id` are written again with the ids that they keep or get.
     isIntermediate: params.change?.idFields === null,
+    replaceable: change?.replaceable,
     rejected: new RejectedBudget(),
     resume,
     chunkRead: report,

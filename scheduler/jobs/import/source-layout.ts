@@ -13,6 +13,8 @@ export interface SourceLayout {
   /** Warnings about the file as such; complete when its chunks have been enumerated. */
   readonly warnings: readonly string[];
   readonly chunkBytes: number;
+  /** The threads read all of its chunks in two turns at most. */
+  readonly isSmall: boolean;
 }
 
 /**
@@ -30,7 +32,8 @@ export async function readLayout(
   const header = await reader.header(source.head, params);
   const { compression, warnings } = source;
   const chunkBytes = targetBytes(source, threads, header.memoryPerByte);
-  const layout = { reader, params, header, compression, warnings, chunkBytes };
+  const isSmall = decodedBytes(source) < chunkSizes.usual * threads * 2;
+  const layout = { reader, params, header, compression, warnings, chunkBytes, isSmall };
   if (reader === named) return layout;
   const warning = `the name suggests ${named.name}, but the content is ${reader.name}: read as ${reader.name}; set reader_params.reader to choose`;
   return { ...layout, header: { ...header, warnings: [warning, ...header.warnings] } };
@@ -50,7 +53,7 @@ export function chunksOf(
  * Decoded bytes per chunk: large enough for good Parquet row groups, and small enough that memory depends only on the number of
  * threads. With 16 MB the worker peaked at 568 MB over five million records, with 8 MB at 478 MB, in the same time.
  */
-const chunkBytes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
+const chunkSizes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
 
 /** Maximum memory of the columns of a chunk, bytes. */
 const memoryBytes = 96 << 20;
@@ -69,11 +72,13 @@ export function targetBytes(
 }
 
 function usualBytes(source: Pick<Source, 'bytes' | 'compression'>, threads: number): number {
-  // Gzip compresses VCF and JSON to between a sixth and a tenth of their size.
-  const decodedBytes = source.bytes * (source.compression === 'plain' ? 1 : 8);
-  const { least, usual, most } = chunkBytes;
-  if (decodedBytes < usual * threads * 2) {
-    return Math.max(least, Math.ceil(decodedBytes / (threads * 2)));
-  }
-  return Math.min(most, Math.max(usual, Math.ceil(decodedBytes / 500)));
+  const bytes = decodedBytes(source);
+  const { least, usual, most } = chunkSizes;
+  if (bytes < usual * threads * 2) return Math.max(least, Math.ceil(bytes / (threads * 2)));
+  return Math.min(most, Math.max(usual, Math.ceil(bytes / 500)));
+}
+
+/** An estimate: gzip compresses VCF and JSON to between a sixth and a tenth of their size. */
+function decodedBytes({ bytes, compression }: Pick<Source, 'bytes' | 'compression'>): number {
+  return bytes * (compression === 'plain' ? 1 : 8);
 }

@@ -1,3 +1,4 @@
+import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js';
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenId } from '../../../engine/ingest/physical-names.js';
@@ -85,6 +86,7 @@ export class SourceRun {
     { source, firstChunk }: SourceToRead,
     file: LocalFile,
     layout: SourceLayout,
+    replaceable: ReplaceableRows | undefined,
   ) {
     const { known, transient, expressions, stored, commitId, isDryRun, isIntermediate } =
       importContext;
@@ -109,6 +111,7 @@ export class SourceRun {
       commitId,
       isDryRun,
       isIntermediate,
+      replaceable,
       ...(expressions !== null && {
         expressions: {
           ...expressions,
@@ -140,7 +143,8 @@ export class SourceRun {
           const file = await toRead.file();
           source = await open(file, importSource);
           const layout = await readLayout(importSource, source, pool.threads);
-          run = new SourceRun(importContext, toRead, file, layout);
+          const replaceable = layout.isSmall ? await importContext.replaceable?.() : undefined;
+          run = new SourceRun(importContext, toRead, file, layout, replaceable);
           toRead.opened(run);
           return chunksOf(layout, source, signal);
         },
@@ -192,7 +196,7 @@ export class SourceRun {
     }
     if (chunks.size === 0) return [];
     const segments: Segment[] = [];
-    const settings = { ...this.#finalSettings(columns), isDryRun: false };
+    const settings = { ...this.#finalSettings(columns), isDryRun: false, replaceable: undefined };
     await this.#readAgain(chunks, flow, async (chunk) => {
       const { segment } = await this.#chunks.read(chunk, settings, 's', () => this.#hints);
       if (segment !== null) segments[chunk.index] = segment;

@@ -50,7 +50,10 @@ async function migrated(
   const rejected = await writeRejectedFile([writer.rejecting()], context);
   const outcome = migrationOutcome(params, writer.chunks, writer.counts(), rejected);
   const given = { ...resultOf(params, outcome), segments: writer.segments() };
-  const result = change ? { ...given, ...(await applyChange(change, given, context)) } : given;
+  const newest = change && (await context.snapshot(change.datasetId));
+  const result = newest
+    ? { ...given, ...(await applyChange(change, given, newest, context)) }
+    : given;
   if (dryRun === null || change?.mode === 'delete') return result;
   const first = writer.firstRows === undefined ? undefined : head(writer.firstRows, sampleRecords);
   const sample = await sampleOfSegments(

@@ -55,6 +55,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     isUrgent: bytes <= urgentBytes,
     isDryRun: false,
     isIntermediate: false,
+    replaceable: undefined,
     rejected: new RejectedBudget(),
     resume: null,
     chunkRead: () => checkSize(file, run),

@@ -59,14 +59,18 @@ test.each([
   const set = new Set(wanted);
   expect(found.distinct).toBe(set.size);
   expect(found.missing).toBeUndefined();
-  const distinct = [...set];
-  const named = found.keys.map((keys) => Array.from(keys, (key) => distinct[key]));
-  expect(named).toEqual(found.rows.map((rows, i) => Array.from(rows, (row) => segments[i]!.ids[row]))); // prettier-ignore
-  expect(found.wanted.map((keys) => Array.from(keys, (key) => distinct[key]))).toEqual(lists);
-  expect(found.rowIds.map((ids) => [...ids])).toEqual(found.rows.map((rows) => Array.from(rows, (row) => 100 + row))); // prettier-ignore
-  expect(found.rows.map((rows) => [...rows])).toEqual(
-    segments.map(({ ids, gone }) => ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []))), // prettier-ignore
-  );
+  const firstWith = (id: string): readonly [number, number] => {
+    const at = wanted.indexOf(id);
+    return at < half ? [0, at] : [1, at - half];
+  };
+  for (const [i, { ids, gone }] of segments.entries()) {
+    const rows = ids.flatMap((id, row) => (set.has(id) && !gone.has(row) ? [row] : []));
+    const one = found.segments[i]!;
+    expect([...one.rows]).toEqual(rows);
+    expect([...one.rowIds]).toEqual(rows.map((row) => 100 + row));
+    const given = rows.map((row) => firstWith(ids[row]!));
+    expect([...one.files].map((file, at) => [file, one.given[at]])).toEqual(given);
+  }
 });
 
 test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {
@@ -100,8 +104,35 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
     segments: made.map((one) => ({ ...one, idRuns: undefined })),
   });
   expect(findRows({ ...search, segments: made })).toEqual(read);
-  expect(read.rows.some(({ length }) => length > 500)).toBe(true);
+  expect(read.segments.some(({ rows }) => rows.length > 500)).toBe(true);
 });
+
+test.each([
+  ['known to the log', (rows: number) => [{ firstId: firstRecordId(481_300_000, 0), rows }]],
+  ['read', () => undefined],
+])(
+  'the first record with the _id of an earlier one is named where the _ids are %s',
+  async (_, runs) => {
+    const builder = new BatchBuilder();
+    for (let row = 0; row < 50; row++) builder.endRecord();
+    const whole = withRecordIds(builder.finish(), 481_300_000, 0);
+    const path = join(folder, `${files++}.parquet`);
+    const { blockChecksums } = await writeSegment(whole, path);
+    const ids = Array.from(whole.data.getChild('_id')!, String);
+    const deletion = deletionVector(Int32Array.of(7));
+    const stored = { path, blockChecksums, deletion, bounds: undefined, rows: 50, baseRowId: 0, idRuns: runs(50) }; // prettier-ignore
+    const repeatedIn = async (...lists: readonly (readonly string[])[]) => {
+      const wanted = await Promise.all(lists.map((list, i) => written(list.length, 20 + i, list)));
+      const search = { wanted, columns, segments: [stored] };
+      expect(findRows({ ...search, isUnique: false }).repeated).toBeUndefined();
+      return findRows({ ...search, isUnique: true }).repeated;
+    };
+    expect(await repeatedIn(ids.slice(0, 20), ids.slice(20))).toBeUndefined();
+    expect(await repeatedIn([ids[9]!, ids[3]!], [ids[4]!, ids[3]!, ids[9]!])).toEqual([[0, 1], [1, 1]]); // prettier-ignore
+    expect(await repeatedIn([ids[7]!, ids[8]!, ids[7]!])).toEqual([[0, 0], [0, 2]]); // prettier-ignore
+    expect(await repeatedIn([ids[1]!, 'nobody'], ['nobody'])).toEqual([[0, 1], [1, 0]]); // prettier-ignore
+  },
+);
 
 test('the first record without an id is named', async () => {
   const whole = await written(2, 1, ['a', 'b']);

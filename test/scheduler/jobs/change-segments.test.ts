@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Value } from '../../../engine/core/types.js';
 import { firstRecordId, idAfter } from '../../../engine/ingest/record-ids.js';
+import { deletedRows } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { random, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
+import { valuesOf } from '../../engine/change/random-segments.js';
 import { Lake } from '../lake.js';
 
 /* The segments that an upsert commits. */
@@ -29,14 +32,32 @@ async function added(
   datasetId: number,
   lines: readonly string[],
   commitMode: 'append' | 'upsert',
+  outcome: object = { status: 'completed' },
 ): Promise<readonly Segment[]> {
   const before = new Set((await lake.store.snapshot(datasetId)).segments.map(({ path }) => path));
   const task = await lake.import(datasetId, await lake.file('a.json', lines.join('\n')), { commitMode }); // prettier-ignore
   scheduler.wake();
   await scheduler.wait(task.id);
-  expect(await lake.task(task.id)).toMatchObject({ status: 'completed' });
+  expect(await lake.catalog.imports.get(task.resourceId)).toMatchObject(outcome);
   const { segments } = await lake.store.snapshot(datasetId);
   return segments.filter(({ path }) => !before.has(path));
+}
+
+/** The records of a dataset in the order of their row ids, as hyparquet reads its segments. */
+async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<string, Value>>[]> {
+  const found: { readonly rowId: number; readonly record: Readonly<Record<string, Value>> }[] = [];
+  for (const segment of (await lake.store.snapshot(datasetId)).segments) {
+    const path = lake.data.datasetFile(datasetId, segment.path);
+    const values = await valuesOf({ ...segment, path }, segment.columns);
+    const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+    const rowIds = values.get(rowIdColumn.physical);
+    for (let row = 0; row < segment.rows; row++) {
+      if (gone.has(row)) continue;
+      const record = Object.fromEntries([...values].map(([name, list]) => [name, list[row]!]));
+      found.push({ rowId: Number(rowIds?.[row] ?? segment.baseRowId! + row), record });
+    }
+  }
+  return found.sort((a, b) => a.rowId - b.rowId).map(({ record }) => record);
 }
 
 /** A dataset of records that count up, and their `_id`s. */
@@ -63,31 +84,62 @@ async function expectFull(datasetId: number, segments: readonly Segment[]): Prom
   }
 }
 
+test(`an upsert of one field in any order is divided among the threads (STRANDLAKE_SEED=${seed})`, async () => {
+  const { datasetId, ids } = await counting();
+  const lines = shuffled(random(seed), ids).map((id, n) => `{"_id":"${id}","n":${n}}`);
+  const segments = await added(datasetId, lines, 'upsert');
+  expect(segments.map((segment) => segment.rows)).toEqual([rows / 2, rows / 2]);
+  await expectFull(datasetId, segments);
+  expect(segments.map(({ isAscending }) => isAscending)).toEqual([true, true]);
+  // Rows that have to be read are divided.
+  const ranges = segments.map(({ stats }) => stats[rowIdColumn.physical]!);
+  expect(ranges.map(({ min, max }) => [min, max])).toEqual([
+    [0, rows / 2 - 1],
+    [rows / 2, rows - 1],
+  ]);
+});
+
+/** Records of several chunks that name others by these `_id`s; the one with the number `partial` lacks a field. */
+function chunks(ids: readonly string[], partial?: number): readonly string[] {
+  const text = (n: number): string => `,"text":"${String(n).padEnd(220, 'x')}"`;
+  return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);
+}
+
 test.each([
-  ['one field', ''],
-  ['whole records', ',"text":"new"'],
-])(
-  `an upsert of %s in any order is divided among the threads (STRANDLAKE_SEED=${seed})`,
-  async (_, more) => {
-    const next = random(seed);
-    const { datasetId, ids } = await counting();
-    const lines = shuffled(next, ids).map((id, n) => `{"_id":"${id}","n":${n}${more}}`);
-    const segments = await added(datasetId, lines, 'upsert');
-    expect(segments.map((segment) => segment.rows)).toEqual([rows / 2, rows / 2]);
-    await expectFull(datasetId, segments);
-    expect(segments.map(({ isAscending }) => isAscending)).toEqual([true, true]);
-    const ranges = segments.map(({ stats }) => stats[rowIdColumn.physical]!);
-    // Rows that have to be read are divided, and else the given records.
-    if (more === '')
-      expect(ranges.map(({ min, max }) => [min, max])).toEqual([
-        [0, rows / 2 - 1],
-        [rows / 2, rows - 1],
-      ]);
-    else
-      for (const { min, max } of ranges)
-        expect(Number(max) - Number(min)).toBeGreaterThan(rows / 2);
-  },
-);
+  ['every record is whole', undefined],
+  ['a record of the last chunk lacks a field', rows - 1],
+])(`an upsert replaces chunk by chunk where %s (STRANDLAKE_SEED=${seed})`, async (_, partial) => {
+  const { datasetId, ids } = await counting();
+  const order = shuffled(random(seed), ids);
+  const segments = await added(datasetId, chunks(order, partial), 'upsert');
+  await expectFull(datasetId, segments);
+  expect(segments.length).toBeGreaterThan(2);
+  expect(segments.map(({ isAscending }) => isAscending)).toEqual(segments.map(() => true));
+  for (const { stats } of segments) {
+    const { min, max } = stats[rowIdColumn.physical]!;
+    expect(Number(max) - Number(min)).toBeGreaterThan(rows / 2);
+  }
+  const numbers = new Map(order.map((id, n) => [id, n]));
+  const snapshot = await lake.store.snapshot(datasetId);
+  expect(snapshot.rows).toBe(rows);
+  const records = await recordsOf(datasetId);
+  expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
+  const lengths = records.map(({ text }) => String(text).length);
+  expect(lengths.filter((length) => length !== 220)).toHaveLength(partial === undefined ? 0 : 1);
+});
+
+test.each([
+  ['in one chunk', 10, 20, undefined],
+  ['in two chunks that replace at once', 10, 30_000, undefined],
+  ['in two chunks of which the second has a record without a field', 10, 30_000, rows - 1],
+  ['in two chunks of which the first has a record without a field', 10, 30_000, 0],
+])('a record given twice, %s, is named with both places', async (_, first, second, partial) => {
+  const { datasetId, ids } = await counting();
+  const repeated = ids.with(second, ids[first]!);
+  const message = `records ${first + 1} and ${second + 1} have the same _id: give each record once`;
+  const outcome = { status: 'failed', errorMessage: message };
+  expect(await added(datasetId, chunks(repeated, partial), 'upsert', outcome)).toEqual([]);
+});
 
 test('records of an upsert that name no others are stored like those of an append', async () => {
   const { datasetId } = await counting();

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { readFooter } from '../../../engine/store/footer.js';
+import { seed } from '../../seed.js';
+import { valuesOf, written } from '../change/random-segments.js';
+import { random, randomColumns } from '../store/random.js';
+import { difference } from './oracles.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-intermediate-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test(`hyparquet reads intermediate segments as they were written (STRANDLAKE_SEED=${seed})`, async () => {
+  let strings = 0;
+  for (let round = 0; round < 20; round++) {
+    const next = random(seed + round);
+    const columns = randomColumns(next, 5, 2);
+    const rows = 1 + Math.floor(next() * (next() < 0.2 ? 9_000 : 400));
+    const { segment, values } = await written(join(folder, `${round}.parquet`), next, columns, rows, 1, [], true); // prettier-ignore
+    const found = await valuesOf(segment, columns);
+    for (const [i, { name, physical }] of columns.entries()) {
+      const where = `STRANDLAKE_SEED=${seed}, round ${round}, ${name}`;
+      expect([where, difference(values[i]!, found.get(physical)!)]).toEqual([where, undefined]);
+    }
+    const { row_groups } = await readFooter(segment.path);
+    for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
+      expect(chunk!.codec).toBe('UNCOMPRESSED');
+      if (chunk!.type === 'BYTE_ARRAY') strings++;
+      if (chunk!.type === 'BYTE_ARRAY') expect(chunk!.encodings).toContain('DELTA_BYTE_ARRAY');
+    }
+  }
+  expect(strings).toBeGreaterThan(20);
+});
