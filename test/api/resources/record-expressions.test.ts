@@ -104,7 +104,12 @@ test('an error leaves the record as it is, with the message', async () => {
   const { datasetId } = await imported([{ n: 1 }, { n: 0 }], annotated(pre('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
   expect(await stored(datasetId)).toEqual([
     expect.objectContaining({ n: 1 }),
-    { n: 0, _errors: { pre_annotation_expression: 'integer division or modulo by zero' } },
+    {
+      n: 0,
+      _errors: {
+        pre_annotation_expression: 'integer division or modulo by zero (line 1, column 31)',
+      },
+    },
   ]);
 });
 
