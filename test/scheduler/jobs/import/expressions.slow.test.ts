@@ -84,7 +84,7 @@ test.each([
     );
     const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
     expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
-      { field: 'failed', line: 1, count: 3, message: 'integer division or modulo by zero' },
+      { field: 'failed', line: 1, count: 3, message: 'integer division or modulo by zero (line 1, column 5)' },
     ]);
     expect(await lake.damage()).toEqual([]);
   },
