@@ -123,8 +123,10 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
       );
     case 'double':
       return style.kind === 'wild' && next() < 0.3 ? pick(next, doubles) : n / 7;
-    default:
-      return style.kind === 'wild' && next() < 0.5 ? pick(next, words) : `GRCh38-1-${n}`;
+    default: {
+      const text = style.kind === 'wild' && next() < 0.5 ? pick(next, words) : `GRCh38-1-${n}`;
+      return column.type === 'json' ? JSON.stringify(text) : text;
+    }
   }
 }
 
