@@ -55,7 +55,8 @@ const gff3: Dialect = {
   end: ';',
 };
 const gtf: Dialect = {
-  head: '#!genome-build GRCh38\n',
+  // The first feature tells GTF from GFF3, so it is an ordinary one.
+  head: '#!genome-build GRCh38\nchr1\ttest\texon\t1\t2\t.\t+\t.\tgene_id "g";\n',
   attribute: (next, isOdd) =>
     isOdd
       ? pick(next, [
