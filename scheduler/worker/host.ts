@@ -12,6 +12,17 @@ const maxRestartDelayMs = 5_000;
 /** Timeout of the first heartbeat: loading the code takes half a second, and many times that under load. */
 const startTimeoutMs = 60_000;
 
+/**
+ * Settings of the allocator of glibc for the worker process; other C libraries ignore them, and the environment of the server overrides them. Two
+ * arenas serve all threads, and large blocks return to the system when they are freed. By default each thread keeps the freed blocks
+ * of its chunks in an arena of its own: after ten imports of a VCF with 100 samples the process peaked at 1.7 instead of 1.2 GB.
+ */
+const allocator = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: String(1 << 20),
+  MALLOC_TRIM_THRESHOLD_: String(1 << 22),
+};
+
 /** Events of the worker process. */
 export interface HostEvents {
   message(message: FromWorker): void;
@@ -56,6 +67,7 @@ export function startHost(
     const started = fork(entry, [JSON.stringify(config)], {
       serialization: 'advanced',
       execArgv: workerFlags(config),
+      env: { ...allocator, ...process.env },
       // By way of this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
