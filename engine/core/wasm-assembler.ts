@@ -1,4 +1,4 @@
-/** A function of a WebAssembly module in the instructions of the text format: one per line, `$name` for a local. */
+/** A function of a WebAssembly module in the instructions of the text format: one per line, `$name` for a local or for the label of a block. */
 export interface Kernel {
   readonly name: string;
   /** Parameters, all of type i32. */
@@ -8,6 +8,8 @@ export interface Kernel {
   readonly vectors?: readonly string[];
   /** Locals of type i64. */
   readonly longs?: readonly string[];
+  /** Locals of type f64. */
+  readonly doubles?: readonly string[];
   /** Instructions that leave the result, an i32, on the stack. */
   readonly body: string;
 }
@@ -50,17 +52,26 @@ export function instantiate<E>(
   return new WebAssembly.Instance(module).exports as ReturnType<typeof instantiate<E>>;
 }
 
-function code({ params, locals = [], vectors = [], longs = [], body }: Kernel): number[] {
-  const names = [...params, ...locals, ...vectors, ...longs];
+function code({
+  params,
+  locals = [],
+  vectors = [],
+  longs = [],
+  doubles = [],
+  body,
+}: Kernel): number[] {
+  const names = [...params, ...locals, ...vectors, ...longs, ...doubles];
   const declared = [
     [...unsigned(locals.length), i32],
     [...unsigned(vectors.length), v128],
     [...unsigned(longs.length), i64],
+    [...unsigned(doubles.length), f64],
   ];
   return [...unsigned(declared.length), ...declared.flat(), ...instructions(body, names), 0x0b];
 }
 
 function instructions(body: string, names: readonly string[]): number[] {
+  const labels: string[] = [];
   return body
     .split('\n')
     .map((line) => line.replace(/;;.*/, '').trim())
@@ -69,8 +80,23 @@ function instructions(body: string, names: readonly string[]): number[] {
       const [word = '', operand] = line.split(' ');
       const opcode = opcodes[word];
       if (opcode === undefined) throw new Error(`no such instruction: ${line}`);
+      if (word === 'end') labels.pop();
+      if (blocks.has(word)) {
+        labels.push(operand ?? '');
+        return opcode;
+      }
       if (operand === undefined) return opcode;
+      if (word.startsWith('br') && operand.startsWith('$')) {
+        const depth = labels.length - 1 - labels.lastIndexOf(operand);
+        if (depth === labels.length) throw new Error(`no such label: ${line}`);
+        return [...opcode, ...unsigned(depth)];
+      }
       if (word === 'i32.const') return [...opcode, ...signed(BigInt.asIntN(32, BigInt(operand)))];
+      if (word === 'f64.const') {
+        const bytes = Buffer.alloc(8);
+        bytes.writeDoubleLE(Number(operand));
+        return [...opcode, ...bytes];
+      }
       if (word === 'i64.const') return [...opcode, ...signed(BigInt.asIntN(64, BigInt(operand)))];
       const value = operand.startsWith('$') ? names.indexOf(operand.slice(1)) : Number(operand);
       if (!Number.isInteger(value) || value < 0) throw new Error(`no such operand: ${line}`);
@@ -78,8 +104,11 @@ function instructions(body: string, names: readonly string[]): number[] {
     });
 }
 
+const blocks: ReadonlySet<string> = new Set(['block', 'loop', 'if']);
+
 const i32 = 0x7f;
 const i64 = 0x7e;
+const f64 = 0x7c;
 const v128 = 0x7b;
 const noResult = 0x40;
 
@@ -87,6 +116,7 @@ const noResult = 0x40;
 const opcodes: Readonly<Record<string, readonly number[]>> = {
   block: [0x02, noResult],
   loop: [0x03, noResult],
+  if: [0x04, noResult],
   end: [0x0b],
   br: [0x0c],
   br_if: [0x0d],
@@ -96,12 +126,19 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   'local.tee': [0x22],
   'i32.load': [0x28, 2, 0],
   'i64.load': [0x29, 0, 0],
+  'f64.load': [0x2b, 0, 0],
+  'i32.load8_u': [0x2d, 0, 0],
   'i64.load8_u': [0x31, 0, 0],
   'i64.load32_u': [0x35, 0, 0],
   'i32.store': [0x36, 2, 0],
+  'i64.store': [0x37, 0, 0],
+  'f64.store': [0x39, 0, 0],
   'i32.const': [0x41],
   'i64.const': [0x42],
+  'f64.const': [0x44],
   'i32.eqz': [0x45],
+  'i32.eq': [0x46],
+  'i32.ne': [0x47],
   'i32.lt_u': [0x49],
   'i32.gt_u': [0x4b],
   'i32.le_u': [0x4d],
@@ -115,18 +152,30 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   'i32.shl': [0x74],
   'i32.shr_u': [0x76],
   'i64.add': [0x7c],
+  'i64.sub': [0x7d],
   'i64.mul': [0x7e],
   'i64.xor': [0x85],
   'i64.shr_u': [0x88],
   'i64.rotl': [0x89],
+  'f64.ne': [0x62],
+  'f64.neg': [0x9a],
+  'f64.add': [0xa0],
+  'f64.sub': [0xa1],
+  'f64.mul': [0xa2],
+  'f64.div': [0xa3],
   'i32.wrap_i64': [0xa7],
   'i64.extend_i32_u': [0xad],
+  'i64.trunc_f64_s': [0xb0],
+  'f64.convert_i64_s': [0xb9],
   'v128.load': [0xfd, 0x00, 0, 0],
   'v128.store': [0xfd, 0x0b, 0, 0],
   'i8x16.splat': [0xfd, 0x0f],
+  'i8x16.eq': [0xfd, 0x23],
   'i8x16.ne': [0xfd, 0x24],
+  'i8x16.lt_u': [0xfd, 0x26],
   'i8x16.swizzle': [0xfd, 0x0e],
   'v128.and': [0xfd, 0x4e],
+  'v128.or': [0xfd, 0x50],
   'i8x16.shr_u': [0xfd, 0x6d],
   'i8x16.bitmask': [0xfd, 0x64],
 };

@@ -63,8 +63,11 @@ export class BatchBuilder {
     return this.#lines?.get(row) ?? 0;
   }
 
-  /** Ends `count` records whose values have been appended. */
-  endRecords(count: number): void {
+  /** Ends `count` records whose values have been appended; the first began at `line` and each other one a line later, as far as the reader knows. */
+  endRecords(count: number, line = 0): void {
+    const lines = this.#lines;
+    if (lines !== null && line > 0)
+      for (let i = 0; i < count; i++) lines.set(this.rows + i, line + i);
     this.rows += count;
   }
 

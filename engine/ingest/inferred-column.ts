@@ -12,6 +12,7 @@ import {
   type NumberRunBuilder,
   type NumberRunKind,
   type ObjectFields,
+  type ObjectRun,
   ValueColumn,
 } from './value-column.js';
 
@@ -69,20 +70,26 @@ export class InferredColumn extends ValueColumn {
 
   override startNumbers(kind: NumberRunKind): NumberRunBuilder | null {
     const isLong = kind === 'long' || kind === 'integer';
-    if (!this.#startRun(isLong ? kinds.long : kinds[kind])) return null;
+    const others = kind === 'boolean' ? 0 : kinds.long | kinds.double;
+    if (!this.#startRun(isLong ? kinds.long : kinds[kind], others)) return null;
     if (isLong) this.#builder ??= new LongBuilder(this.#as('long'));
-    else if (kind === 'double') this.#builder ??= new DoubleBuilder(this.#as('double'));
+    else if (kind === 'double') this.#becomeDoubles();
     else this.#builder ??= new BooleanBuilder(this.#as('boolean'));
-    this.#builder.padTo(this.length);
+    this.#builder!.padTo(this.length);
     return this.#builder as NumberRunBuilder;
   }
 
-  override startTexts(): Utf8Builder | null {
+  override startTexts(hasPlain: () => boolean): Utf8Builder | null {
     if (!this.#startRun(kinds.text)) return null;
-    this.#areDates = false;
+    if (this.#areDates && hasPlain()) this.#areDates = false;
     this.#builder ??= new Utf8Builder(this.#as('string'));
     this.#builder.padTo(this.length);
     return this.#builder as Utf8Builder;
+  }
+
+  override startObjects(): ObjectRun | null {
+    if (this.#spec.depth >= maxLevels || !this.#startRun(kinds.object)) return null;
+    return this.#objects();
   }
 
   override startLists(): ListBuilder<ValueColumn> | null {
@@ -159,9 +166,8 @@ export class InferredColumn extends ValueColumn {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addDouble(value);
     else if (this.#addKind(kinds.double)) {
-      if (this.#builder instanceof LongBuilder) this.#toDoubles(this.#builder);
-      this.#builder ??= new DoubleBuilder(this.#as('double'));
-      this.#builder.padTo(this.length);
+      this.#becomeDoubles();
+      this.#builder!.padTo(this.length);
       (this.#builder as DoubleBuilder).append(value);
     }
     this.#end();
@@ -202,17 +208,7 @@ export class InferredColumn extends ValueColumn {
       this.#end();
       return null;
     }
-    const { members: children, depth, hint } = this.#spec;
-    this.#object ??= new ObjectColumn({
-      column: { ...this.#as('object'), children },
-      path: this.path,
-      depth,
-      context: this.context,
-      make: this.#make,
-      hints: hint?.children,
-    });
-    this.#object.padTo(this.length);
-    return this.#object.beginObject();
+    return this.#objects().beginObject();
   }
 
   endObject(): void {
@@ -268,12 +264,30 @@ export class InferredColumn extends ValueColumn {
     this.#list?.release();
   }
 
-  /** Records the kind of the values of a run; returns false, and changes nothing, if they cannot be stored as they are. */
-  #startRun(kind: number): boolean {
-    const isFree = this.#kinds === 0 || (this.#kinds === kind && !this.#isMixed);
+  /**
+   * Records the kind of the values of a run; returns false, and changes nothing, if they cannot be stored as they are: with values of other
+   * kinds than theirs and `others`.
+   */
+  #startRun(kind: number, others = 0): boolean {
+    const isFree = (this.#kinds & ~(kind | others)) === 0 && !this.#isMixed;
     if (!isFree || this.#becomesList || this.#list || this.#isJson) return false;
-    this.#kinds = kind;
+    this.#kinds |= kind;
     return true;
+  }
+
+  /** Returns the column of the objects, padded to this one. */
+  #objects(): ObjectColumn {
+    const { members: children, depth, hint } = this.#spec;
+    this.#object ??= new ObjectColumn({
+      column: { ...this.#as('object'), children },
+      path: this.path,
+      depth,
+      context: this.context,
+      make: this.#make,
+      hints: hint?.children,
+    });
+    this.#object.padTo(this.length);
+    return this.#object;
   }
 
   /** Records the kind of a value; returns whether values of this kind can be stored with the others. */
@@ -338,6 +352,12 @@ export class InferredColumn extends ValueColumn {
     this.#builder = null;
     this.#object = null;
     this.#list = new ListBuilder(elements);
+  }
+
+  /** Makes the builder one of doubles; integers that are stored become doubles. */
+  #becomeDoubles(): void {
+    if (this.#builder instanceof LongBuilder) this.#toDoubles(this.#builder);
+    this.#builder ??= new DoubleBuilder(this.#as('double'));
   }
 
   #toDoubles(longs: LongBuilder): void {

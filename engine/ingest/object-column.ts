@@ -5,7 +5,7 @@ import { enlargedBitmap } from '../core/buffers.js';
 import { DiscardedColumn } from './discarded-column.js';
 import { PhysicalNames, reservedNames } from './physical-names.js';
 import type { RecordContext } from './record-context.js';
-import { type ObjectFields, ValueColumn } from './value-column.js';
+import { type ObjectFields, type ObjectRun, ValueColumn } from './value-column.js';
 import { codes } from './validation-codes.js';
 
 /** What to do about an import that brings too many fields. */
@@ -119,7 +119,7 @@ export class FieldColumns implements ObjectFields {
 }
 
 /** A column of objects, stored as a struct of the columns of its members. */
-export class ObjectColumn extends ValueColumn {
+export class ObjectColumn extends ValueColumn implements ObjectRun {
   readonly fields: FieldColumns;
   readonly #column: Column;
   #hasObjects = false;
@@ -186,6 +186,16 @@ export class ObjectColumn extends ValueColumn {
   beginObject(): ObjectFields {
     this.fields.row = this.length;
     return this.fields;
+  }
+
+  override startObjects(): ObjectRun {
+    return this;
+  }
+
+  endObjects(count: number, isPresent: (i: number) => boolean): void {
+    for (let i = 0; i < count; i++)
+      if (isPresent(i)) this.endObject();
+      else this.appendNull();
   }
 
   endObject(): void {

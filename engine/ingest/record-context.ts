@@ -8,6 +8,9 @@ export interface FaultReport {
   readonly isDisabled: boolean;
 }
 
+/** Thrown in a trial instead of a report. */
+export class TrialEnded extends Error {}
+
 /** The record being read: its line, whether it has failed, and where its faults go. All columns of a chunk share one. */
 export class RecordContext {
   line = 0;
@@ -21,6 +24,8 @@ export class RecordContext {
   newFields = 0;
   /** Number of columns of this chunk whose values share no builder, so that the chunk has to be read again. */
   mixedColumns = 0;
+  /** A report ends the work with `TrialEnded`: the records are then read again, without a trial. */
+  isTrial = false;
   readonly #report: FaultReport;
 
   constructor(report: FaultReport) {
@@ -39,12 +44,14 @@ export class RecordContext {
 
   /** Reports an error that fails the record even when validation is off. */
   reject(code: number, field: string | null, message: string): void {
+    if (this.isTrial) throw new TrialEnded();
     this.hasFailed = true;
     this.#report.reject(this.line, code, field, message);
   }
 
   /** Reports a warning; with strict validation it fails the record. */
   warn(code: number, field: string | null, message: string): void {
+    if (this.isTrial) throw new TrialEnded();
     if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
   }
 

@@ -62,7 +62,7 @@ export class ScalarColumn extends ValueColumn {
     return this.#builder as NumberRunBuilder;
   }
 
-  override startTexts(): Utf8Builder | null {
+  override startTexts(_hasPlain: () => boolean): Utf8Builder | null {
     const { builder } = this;
     if (!(builder instanceof Utf8Builder)) return null;
     builder.padTo(this.length);

@@ -19,6 +19,14 @@ export interface ObjectFields {
   field(name: string): ValueColumn | null;
 }
 
+/** A column of objects while a run of them is appended. */
+export interface ObjectRun {
+  /** The columns of the members, to which the caller appends their values of all rows of the run. */
+  readonly fields: ObjectFields;
+  /** Ends the run of `count` rows; `isPresent` tells which of them have an object. */
+  endObjects(count: number, isPresent: (i: number) => boolean): void;
+}
+
 /**
  * The values of a run of numbers: booleans as 0 and 1, integers of 32 bits, integers within ±2^53, or finite doubles. NaN stands for null.
  */
@@ -78,8 +86,13 @@ export abstract class ValueColumn extends ColumnBuilder {
     return null;
   }
 
-  /** As `startNumbers`, for texts that are no longer than a string may be, and one of which is no date. */
-  startTexts(): Utf8Builder | null {
+  /** As `startNumbers`, for texts that are no longer than a string may be. `hasPlain` tells whether one of them is no date. */
+  startTexts(_hasPlain: () => boolean): Utf8Builder | null {
+    return null;
+  }
+
+  /** As `startNumbers`, for objects. The caller pads this column to the end of the run afterwards. */
+  startObjects(): ObjectRun | null {
     return null;
   }
 

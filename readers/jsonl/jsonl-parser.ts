@@ -1,21 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { recordFields } from '../../engine/ingest/make-column.js';
-import { RecordContext } from '../../engine/ingest/record-context.js';
+import { RecordContext, TrialEnded } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
-import { longDecimalAt } from '../text/numbers.js';
-import { byte, MalformedLine, Scanner } from './scanner.js';
+import { floatAt } from '../text/numbers.js';
+import { RecordRuns } from './record-runs.js';
+import { byte, MalformedLine, Scanner, wellFormed } from './scanner.js';
 import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Each key is first compared
- * in place with the key that followed its predecessor in the record before, so records of one shape need no lookup by name. Strings without
- * escapes are copied as bytes. Formats that wrap one object per line in other syntax are subclasses.
+ * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Runs of records of one shape are left to
+ * `RecordRuns`. In the others, each key is first compared in place with the key that followed its predecessor in the record before, so that known keys need no
+ * lookup by name. Strings without escapes are copied as bytes. Formats that wrap one object per line in other syntax are subclasses.
  */
 export class JsonlParser extends Scanner {
   readonly #out: BatchBuilder;
@@ -25,8 +26,10 @@ export class JsonlParser extends Scanner {
   /** The records end at this line, whatever follows. */
   protected hasEnded = false;
   readonly #skipped: SkippedValues;
+  readonly #runs: RecordRuns | null;
 
-  constructor(out: BatchBuilder, report: Report, columns: Columns) {
+  /** `hasRuns`: each line is a record and nothing else, so that many can be read at once. */
+  constructor(out: BatchBuilder, report: Report, columns: Columns, hasRuns = false) {
     super();
     this.#out = out;
     this.#report = report;
@@ -37,18 +40,28 @@ export class JsonlParser extends Scanner {
       context: this.context,
       onNew: (column) => out.add(column.name, column),
     });
+    this.#runs = hasRuns
+      ? new RecordRuns(out, this.context, (column, at, depth) => this.#valueAt(column, at, depth))
+      : null;
   }
 
   /** Parses whole lines; returns their number, including blank ones. */
   read(chunk: Uint8Array): number {
     this.open(chunk, 0);
     const isValidUtf8 = isUtf8(chunk);
+    const runs = isValidUtf8 ? this.#runs : null;
     const { context } = this;
     for (context.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
+      const { at } = this;
+      const run = runs?.read(chunk, at, context.line + 1) ?? 0;
+      this.at = run > 0 ? runs!.next : at; // reading a run moves it
+      context.line += run;
+      if (run > 0) continue;
       context.line++;
       if (isValidUtf8 || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at))))
         this.#line(false);
       else this.#repairedLine(chunk);
+      if (!context.hasFailed && chunk[at] === byte.openObject) runs?.learn(chunk, at, this.fields);
     }
     if (this.hasEnded) this.#report.end();
     return context.line;
@@ -81,11 +94,7 @@ export class JsonlParser extends Scanner {
   #line(isRepaired: boolean): void {
     this.lineStart = this.at;
     this.skipSpace();
-    if (this.isLineEnd()) {
-      this.at = nextLineStart(this.bytes, this.at);
-      return;
-    }
-    if (!this.isRecord()) {
+    if (this.isLineEnd() || !this.isRecord()) {
       this.at = nextLineStart(this.bytes, lineEnd(this.bytes, this.at));
       return;
     }
@@ -116,6 +125,16 @@ export class JsonlParser extends Scanner {
     this.at = nextLineStart(this.bytes, this.at);
     if (context.hasFailed) this.#out.rollback(this.#out.rows);
     else this.#out.endRecord(context.line);
+  }
+
+  /** Reads the value at an offset within a record of a run. */
+  #valueAt(column: ValueColumn, at: number, depth: number): void {
+    this.at = at;
+    this.depth = depth;
+    this.hasLoneSurrogate = false;
+    this.#value(column);
+    // The record gets a warning.
+    if (this.hasLoneSurrogate) throw new TrialEnded();
   }
 
   #record(): void {
@@ -269,7 +288,7 @@ export class JsonlParser extends Scanner {
     let mantissa = 0;
     let c = bytes[at]!;
     for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
-    let digits = at - first;
+    const digits = at - first;
     if (digits === 0) this.fail(`unexpected ${this.show()}`);
     if (digits > 1 && bytes[first] === 48) this.fail('a number may not begin with 0');
     let decimals = 0;
@@ -277,9 +296,8 @@ export class JsonlParser extends Scanner {
     if (c === 46) {
       const point = at;
       c = bytes[++at]!;
-      for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
+      while (c >= 48 && c <= 57) c = bytes[++at]!;
       decimals = at - point - 1;
-      digits += decimals;
       if (decimals === 0) this.failAt(at, 'expected a digit after the decimal point');
     }
     if (c === 101 || c === 69) {
@@ -291,22 +309,16 @@ export class JsonlParser extends Scanner {
       if (at === start) this.failAt(at, 'expected a digit in the exponent');
     }
     this.at = at;
-    if (digits > 15 || hasExponent) this.#longNumber(column, from, decimals === 0 && !hasExponent);
-    else if (decimals === 0) column.addInteger(isNegative ? 0 - mantissa : mantissa);
-    else {
-      // With up to 15 digits, one division by an exact power of ten rounds as `Number` does.
-      const value = mantissa / powers[decimals]!;
-      column.addDouble(isNegative ? -value : value);
-    }
+    if (decimals > 0 || hasExponent || digits > 15)
+      this.#longNumber(column, from, decimals === 0 && !hasExponent);
+    else column.addInteger(isNegative ? 0 - mantissa : mantissa);
   }
 
   #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
-    if (!isInteger) {
-      const value = longDecimalAt(this.bytes, from, this.at);
-      if (value === value) return column.addDouble(value);
-    }
-    const text = decoder.decode(this.bytes.subarray(from, this.at));
-    const value = Number(text);
+    let value = isInteger ? NaN : floatAt(this.bytes, from, this.at);
+    // `floatAt` leaves out texts of very many digits.
+    const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.at));
+    if (value !== value) value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);
     else if (!isInteger) column.addDouble(value);
     else if (Number.isSafeInteger(value)) column.addInteger(value);
@@ -378,14 +390,6 @@ export class JsonlParser extends Scanner {
   }
 }
 
-/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. */
-function wellFormed(json: string): string {
-  return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
-    half === undefined ? escape : '\ufffd',
-  );
-}
-
-const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);
 const encoder = new TextEncoder();
 // A byte order mark within a string is data.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -24,7 +24,7 @@ export const jsonl: Reader<null, null> = {
     };
   },
   read(chunk, _header, _params, out, report, options) {
-    return new JsonlParser(out, report, options.columns).read(chunk);
+    return new JsonlParser(out, report, options.columns, true).read(chunk);
   },
 };
 

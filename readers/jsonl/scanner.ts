@@ -189,6 +189,13 @@ export abstract class Scanner {
   }
 }
 
+/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. */
+export function wellFormed(json: string): string {
+  return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
+    half === undefined ? escape : '\ufffd',
+  );
+}
+
 function encodePoint(code: number, into: Uint8Array, at: number): number {
   if (code < 0x80) into[at++] = code;
   else if (code < 0x800) {

@@ -1,5 +1,5 @@
 import { kernels } from './scan-kernels.js';
-import { instantiate } from '../../engine/core/wasm-assembler.js';
+import { instantiate, type Kernel } from '../../engine/core/wasm-assembler.js';
 
 /*
  * Text is searched and copied 16 bytes at a time in WebAssembly. For a CSV file of 30 columns, examining each byte in JavaScript
@@ -19,7 +19,10 @@ const from = positions + 4 * (scanBytes + slack);
 const to = from + 4 * scanCells;
 const out = to + 4 * scanCells;
 const ends = out + scanBytes + slack;
-const pages = Math.ceil((ends + 4 * scanCells) / 65_536);
+const end = ends + 4 * scanCells;
+
+/** The addresses of the text and of the ranges for further kernels, and where the memory ends that `ScanBuffer` uses itself. */
+export const scanAddresses = { text, from, to, end } as const;
 
 /** A set of up to eight bytes to search for. */
 export class ByteSet {
@@ -33,18 +36,18 @@ export class ByteSet {
   }
 }
 
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer };
+interface ScanExports {
   search(...of: readonly number[]): number;
   gather(...of: readonly number[]): number;
 }
 
 /**
  * A part of a text in which bytes are searched and from which ranges are copied at memory speed. A thread has one instance, whose
- * content is valid until the next `open`.
+ * content is valid until the next `open`. `E` are the functions of further kernels.
  */
-export class ScanBuffer {
-  readonly #exports: Exports;
+export class ScanBuffer<E = object> {
+  protected readonly exports: E &
+    ScanExports & { readonly memory: { readonly buffer: ArrayBuffer } };
   /** The text in the first `length` bytes; the bytes after it are undefined. */
   readonly bytes: Uint8Array;
   /** Positions of the bytes found by `search`, ascending. */
@@ -52,15 +55,20 @@ export class ScanBuffer {
   /** Starts and ends of the ranges for `gather`. */
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** The gathered ranges, one after the other, and the end of each. */
+  /** The gathered ranges, one after the other, and the end of each; `offsets` begins with a 0 in front of the ends. */
   readonly gathered: Uint8Array;
   readonly ends: Int32Array;
+  readonly offsets: Int32Array;
   length = 0;
   readonly #set: Uint8Array;
 
-  constructor() {
-    this.#exports = instantiate<Exports>(kernels, pages);
-    const { buffer } = this.#exports.memory;
+  /** `more` are further kernels for the same text, which use the memory from `scanAddresses.end` to `memoryEnd`. */
+  constructor(more: readonly Kernel[] = [], memoryEnd: number = end) {
+    this.exports = instantiate<E & ScanExports>(
+      [...kernels, ...more],
+      Math.ceil(memoryEnd / 65_536),
+    );
+    const { buffer } = this.exports.memory;
     this.bytes = new Uint8Array(buffer, text, scanBytes + slack);
     this.#set = new Uint8Array(buffer, set, 32);
     this.positions = new Int32Array(buffer, positions, scanBytes + slack);
@@ -68,6 +76,7 @@ export class ScanBuffer {
     this.to = new Int32Array(buffer, to, scanCells);
     this.gathered = new Uint8Array(buffer, out, scanBytes + slack);
     this.ends = new Int32Array(buffer, ends, scanCells);
+    this.offsets = new Int32Array(buffer, ends - 4, scanCells + 1);
   }
 
   /** Copies `source` from `at` on into the buffer, as far as there is room. */
@@ -79,7 +88,7 @@ export class ScanBuffer {
   /** Fills `positions` with the positions of the set's bytes in the text; returns their number. */
   search({ tables }: ByteSet): number {
     this.#set.set(tables);
-    const end = this.#exports.search(text, text + this.length, positions, set);
+    const end = this.exports.search(text, text + this.length, positions, set);
     let count = (end - positions) / 4;
     while (count > 0 && this.positions[count - 1]! >= this.length) count--;
     return count;
@@ -87,7 +96,7 @@ export class ScanBuffer {
 
   /** Gathers `count` ranges from `from[first]` on; returns their total length. */
   gather(first: number, count: number): number {
-    return this.#exports.gather(text, from + 4 * first, to + 4 * first, count, out, ends);
+    return this.exports.gather(text, from + 4 * first, to + 4 * first, count, out, ends);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
 import { resolve } from 'node:path';
-import { FindingCollector } from '../../engine/ingest/findings.js';
+import { FindingCollector, type ValidationParams } from '../../engine/ingest/findings.js';
 import type { Columns } from '../../engine/core/types.js';
 import { importAt, type FileOptions } from './import-source.js';
 import { lenient } from './import-pieces.js';
@@ -19,8 +19,8 @@ export interface Noted {
 export class Notes extends FindingCollector {
   noted: Noted[] = [];
 
-  constructor() {
-    super(lenient);
+  constructor(validation: ValidationParams = lenient) {
+    super(validation);
   }
 
   override reject(line: number, code: number, field: string | null, message: string): void {

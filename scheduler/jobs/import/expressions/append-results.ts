@@ -56,7 +56,7 @@ export function appendColumn(column: ValueColumn, texts: TextColumn, rows: numbe
     if (hasPlain || (isValid !== null && !isValid(i))) continue;
     hasPlain = isoMicros(bytes, from, to) === undefined;
   }
-  return appendTo(column, hasPlain ? column.startTexts() : null, (builder) =>
+  return appendTo(column, hasPlain ? column.startTexts(isTrue) : null, (builder) =>
     builder.appendConsecutive(texts, rows, isValid),
   );
 }
@@ -68,7 +68,7 @@ export function appendEntries(
   codes: Int32Array,
   used: readonly number[],
 ): boolean {
-  const builder = hasPlainText(dictionary, used) ? column.startTexts() : null;
+  const builder = hasPlainText(dictionary, used) ? column.startTexts(isTrue) : null;
   return appendTo(column, builder, (texts) => texts.appendDictionary(dictionary, codes));
 }
 
@@ -78,7 +78,7 @@ function appendTexts(
   codes: Int32Array,
 ): boolean {
   const dictionary = textDictionary(texts);
-  return appendTo(column, areStored(dictionary) ? column.startTexts() : null, (builder) =>
+  return appendTo(column, areStored(dictionary) ? column.startTexts(isTrue) : null, (builder) =>
     builder.appendDictionary(dictionary, codes),
   );
 }
@@ -100,6 +100,8 @@ function appendTo<B extends ColumnBuilder>(
   return true;
 }
 
+const isTrue = (): boolean => true;
+
 function appendLists(
   column: ValueColumn,
   lists: readonly (PyList | null | undefined)[],
@@ -116,7 +118,7 @@ function appendLists(
   }
   const dictionary = textDictionary(items);
   const builder = areStored(dictionary) ? column.startLists() : null;
-  const elements = builder?.items.startTexts() ?? null;
+  const elements = builder?.items.startTexts(isTrue) ?? null;
   if (builder === null || elements === null) return false;
   const counts = new Int32Array(codes.length);
   let all = 0;

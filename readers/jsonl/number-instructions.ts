@@ -1,0 +1,213 @@
+import { powersOfTen } from '../text/numbers.js';
+import { above, add, advance, below, byteAt, either, get, here, int, isHere, leave, same, set, sub, when } from './instructions.js'; // prettier-ignore
+
+/** The most digits of a whole number that a double holds, whatever they are, and of the numbers that the instructions read. */
+const exactDigits = 15;
+const mostDigits = 18;
+
+/** The locals that `number` needs, and in which it leaves what it has read. */
+export const numberLocals = {
+  locals: ['begin', 'byte', 'digits', 'decimals', 'exponent', 'isNegative', 'isSmall', 'isDouble', 'isRead'], // prettier-ignore
+  longs: ['mantissa'],
+  doubles: ['number', 'sum', 'power', 'back', 'correction', 'highA', 'lowA', 'highB', 'lowB'],
+} as const;
+
+/** Moves past digits; each is first added to what was read before. */
+const digits = (add: string): string => `
+  loop
+    ${set('byte', sub(here, int(48)))}
+    ${below(get('byte'), int(10))}
+    if
+      ${add}
+      ${advance('at')}
+      br 1
+    end
+  end`;
+
+const mantissaDigits = digits(`
+  local.get $mantissa
+  i64.const 10
+  i64.mul
+  ${get('byte')}
+  i64.extend_i32_u
+  i64.add
+  local.set $mantissa`);
+
+const exponentDigits = digits(
+  set('exponent', add(`${get('exponent')}\n${int(10)}\ni32.mul`, get('byte'))),
+);
+
+/** Splits a double into two of half as many digits (Veltkamp). */
+const split = (local: string, high: string, low: string): string => `
+  local.get $${local}
+  f64.const 134217729
+  f64.mul
+  local.tee $${low}
+  local.get $${low}
+  local.get $${local}
+  f64.sub
+  f64.sub
+  local.set $${high}
+  local.get $${local}
+  local.get $${high}
+  f64.sub
+  local.set $${low}`;
+
+/** What is missing from `$back`, the product of `$number` and `$power`: as `lowPart` of `engine/core/exact-product.ts`. */
+const lowPart = `
+  ${split('number', 'highA', 'lowA')}
+  ${split('power', 'highB', 'lowB')}
+  local.get $lowA
+  local.get $lowB
+  f64.mul
+  local.get $back
+  local.get $highA
+  local.get $highB
+  f64.mul
+  f64.sub
+  local.get $lowA
+  local.get $highB
+  f64.mul
+  f64.sub
+  local.get $highA
+  local.get $lowB
+  f64.mul
+  f64.sub
+  f64.sub`;
+
+/** The quotient and the correction, plus or minus the possible error. */
+const corrected = (operation: string): string => `
+  local.get $number
+  local.get $correction
+  local.get $number
+  f64.const 1e-28
+  f64.mul
+  ${operation}
+  f64.add`;
+
+/** Corrects the quotient of a mantissa that a double does not hold, as `longDecimalAt` of `readers/text/numbers.ts` does. */
+const correct = `
+  local.get $number
+  local.get $power
+  f64.mul
+  local.set $back
+  local.get $sum
+  local.get $back
+  f64.sub
+  ${lowPart}
+  f64.sub
+  local.get $mantissa
+  local.get $sum
+  i64.trunc_f64_s
+  i64.sub
+  f64.convert_i64_s
+  f64.add
+  local.get $power
+  f64.div
+  local.set $correction
+  ${corrected('f64.add')}
+  local.tee $back
+  ${corrected('f64.sub')}
+  f64.ne
+  br_if $number
+  local.get $back
+  local.set $number`;
+
+/**
+ * Moves past a number of JSON; leaves the block `done` if there is none. `$isDouble` tells whether it has a fraction or an exponent, and `$isRead`
+ * whether it is in `$number`: integers of many digits are not, nor doubles with many digits or a large exponent, nor one that is too close to the middle between
+ * two doubles. `powers` is the address of `powersOfTen`.
+ */
+export const number = (powers: number): string => `
+  ${set('isDouble', int(0))}
+  ${set('isRead', int(0))}
+  ${set('isNegative', isHere('-'))}
+  ${advance('at', get('isNegative'))}
+  ${set('begin', get('at'))}
+  i64.const 0
+  local.set $mantissa
+  ${mantissaDigits}
+  ${set('digits', sub(get('at'), get('begin')))}
+  ${leave('done', `${get('digits')}\ni32.eqz`)}
+  ${same(byteAt(get('begin')), int(48))}
+  if
+    ${leave('done', above(get('digits'), int(1)))}
+    ${set('digits', int(0))}
+  end
+  ${set('decimals', int(0))}
+  ${isHere('.')}
+  if
+    ${advance('at')}
+    ${set('begin', get('at'))}
+    ${get('digits')}
+    i32.eqz
+    if
+      loop
+        ${isHere('0')}
+        if
+          ${advance('at')}
+          br 1
+        end
+      end
+    end
+    ${set('decimals', get('at'))}
+    ${mantissaDigits}
+    ${advance('digits', sub(get('at'), get('decimals')))}
+    ${set('decimals', sub(get('at'), get('begin')))}
+    ${leave('done', `${get('decimals')}\ni32.eqz`)}
+    ${set('isDouble', int(1))}
+  end
+  ${same(`${here}\n${int(32)}\ni32.or`, int(101))}
+  if
+    ${advance('at')}
+    ${set('isSmall', isHere('-'))}
+    ${advance('at', either(isHere('+'), get('isSmall')))}
+    ${set('begin', get('at'))}
+    ${set('exponent', int(0))}
+    ${exponentDigits}
+    ${leave('done', same(get('at'), get('begin')))}
+    ${set('isDouble', int(1))}
+    ${when(above(sub(get('at'), get('begin')), int(3)), set('digits', int(mostDigits + 1)))}
+    ${sub(get('decimals'), get('exponent'))}
+    ${add(get('decimals'), get('exponent'))}
+    ${get('isSmall')}
+    i32.eqz
+    select
+    local.set $decimals
+  end
+  block $number
+    ${get('isDouble')}
+    i32.eqz
+    if
+      ${leave('number', above(get('digits'), int(exactDigits)))}
+      i64.const 0
+      local.get $mantissa
+      i64.sub
+      local.get $mantissa
+      ${get('isNegative')}
+      select
+      f64.convert_i64_s
+      local.set $number
+      ${set('isRead', int(1))}
+      br $number
+    end
+    ${leave('number', above(get('digits'), int(mostDigits)))}
+    ${leave('number', above(get('decimals'), int(powersOfTen.length - 1)))}
+    ${add(`${get('decimals')}\n${int(3)}\ni32.shl`, int(powers))}
+    f64.load
+    local.set $power
+    local.get $mantissa
+    f64.convert_i64_s
+    local.tee $sum
+    local.get $power
+    f64.div
+    local.set $number
+    ${when(above(get('digits'), int(exactDigits)), correct)}
+    ${get('isNegative')}
+    if
+      local.get $number
+      f64.neg
+      local.set $number
+    end
+    ${set('isRead', int(1))}
+  end`;

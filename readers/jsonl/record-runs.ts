@@ -1,0 +1,201 @@
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { isoMicros } from '../../engine/ingest/iso-date.js';
+import { type RecordContext, TrialEnded } from '../../engine/ingest/record-context.js';
+import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { floatAt } from '../text/numbers.js';
+import { FieldOrder, type OrderedField } from './field-order.js';
+import { countOf, recordBuffer } from './record-buffer.js';
+import { valueKinds } from './record-kernel.js';
+import { byte, MalformedLine } from './scanner.js';
+
+/** Reads the value at an offset of the text into a column; `depth` is the number of objects around it. */
+type AddValueAt = (column: ValueColumn, at: number, depth: number) => void;
+
+/** After so many searches that found no run, or so many runs that were given up, a chunk is read record by record. */
+const mostFailures = 100;
+const mostTrials = 16;
+/** The most records from which the order of keys is learned. */
+const mostLessons = 50;
+/** The fewest records of a run: the parser is faster with fewer. */
+const leastRows = 16;
+
+/**
+ * The fast path: finds runs of records with known keys in a known order, and appends them column by column. Values that are neither texts without escapes
+ * nor plain numbers, booleans or objects are read one by one. Where one of them would be reported, the whole run is left to `JsonlParser`, as are all other
+ * records.
+ */
+export class RecordRuns {
+  /** Offset in the text of the record after the run. */
+  next = 0;
+  readonly #out: BatchBuilder;
+  readonly #context: RecordContext;
+  readonly #read: AddValueAt;
+  readonly #order = new FieldOrder();
+  readonly #buffer = recordBuffer();
+  #isOn = true;
+  /** Up to this offset of the text, records are left to the parser. */
+  #until = 0;
+  #most = Infinity;
+  #lessons = 0;
+  #failures = 0;
+  #trials = 0;
+  /** The number of the field that is appended next, the objects around it, and the keys of one record of the run, at most. */
+  #field = 0;
+  #depth = 1;
+  #keys = 0;
+
+  constructor(out: BatchBuilder, context: RecordContext, read: AddValueAt) {
+    this.#out = out;
+    this.#context = context;
+    this.#read = read;
+  }
+
+  /** Learns from a record that the parser has read into `fields`. */
+  learn(text: Uint8Array, at: number, fields: ObjectFields): void {
+    if (!this.#isOn || at < this.#until || ++this.#lessons > mostLessons) return;
+    if (this.#order.learn(text, at, fields)) this.#isOn = this.#buffer.setFields(this.#order.fields); // prettier-ignore
+  }
+
+  /** Appends a run of records from that at `at` on, the first of them on line `line`; returns their number, 0 if the first is left to the parser. */
+  read(text: Uint8Array, at: number, line: number): number {
+    if (!this.#isOn || at < this.#until || this.#order.fields.length === 0) return 0;
+    const count = this.#buffer.find(text, at, leastRows, this.#most);
+    this.next = this.#buffer.next;
+    if (count > 0 && this.#append(count)) {
+      this.#failures = this.#trials = 0;
+      this.#most = Math.max(this.#most, 2 * count);
+      this.#out.endRecords(count, line);
+      return count;
+    }
+    this.#until = this.next;
+    if (count === 0) this.#isOn = ++this.#failures < mostFailures;
+    else {
+      this.#isOn = ++this.#trials < mostTrials;
+      this.#most = Math.max(leastRows, count >> 1);
+    }
+    return 0;
+  }
+
+  /** Appends the values of a run; returns false, and leaves nothing of it, if something would be reported. */
+  #append(count: number): boolean {
+    const { rows } = this.#out;
+    this.#field = 0;
+    this.#keys = 0;
+    this.#context.isTrial = true;
+    try {
+      for (const field of this.#order.fields) this.#appendField(field, rows, count);
+      if (this.#keys < budgets.recordKeysWarning) return true;
+    } catch (error) {
+      if (!(error instanceof TrialEnded || error instanceof MalformedLine)) throw error;
+    } finally {
+      this.#context.isTrial = false;
+      this.#depth = 1;
+    }
+    this.#out.rollback(rows);
+    return false;
+  }
+
+  #appendField({ column, members }: OrderedField, row: number, count: number): void {
+    const number = this.#field++;
+    const first = number * this.#buffer.maxRows;
+    const kinds = this.#buffer.kindsOf(number) & ~valueKinds.absent;
+    const after = this.#field + countOf(members ?? []);
+    column.padTo(row);
+    const object = kinds === valueKinds.object ? column.startObjects() : null;
+    if (object !== null) {
+      this.#depth++;
+      for (const member of members!) this.#appendField(member, row, count);
+      this.#depth--;
+      const { from } = this.#buffer;
+      object.endObjects(count, (i) => from[first + i] !== 0);
+      column.padTo(row + count);
+      return;
+    }
+    this.#keys++;
+    this.#field = after;
+    if (kinds === 0 || this.#appendRun(column, kinds, first, count)) return;
+    this.#appendValues(column, row, first, count);
+  }
+
+  /** Appends values that all are texts, numbers or booleans; returns false if there are others, or the column does not store them unchanged. */
+  #appendRun(column: ValueColumn, kinds: number, first: number, count: number): boolean {
+    if (column.storesJson) return false;
+    const { integer, double, text, boolean } = valueKinds;
+    if (kinds === text) return this.#appendTexts(column, first, count);
+    if (kinds === boolean) return this.#appendNumbers(column, 'boolean', first, count);
+    if (kinds === integer) return this.#appendNumbers(column, 'long', first, count);
+    if ((kinds & ~(integer | double)) !== 0 || !this.#readDoubles(first, count)) return false;
+    return this.#appendNumbers(column, 'double', first, count);
+  }
+
+  #appendTexts(column: ValueColumn, first: number, count: number): boolean {
+    const buffer = this.#buffer;
+    const builder = column.startTexts(() => this.#hasPlainText(first, count));
+    if (builder === null) return false;
+    const { gathered, offsets, from } = buffer;
+    buffer.gather(first, count);
+    const hasAbsent = from.subarray(first, first + count).includes(0);
+    const isValid = hasAbsent ? (i: number): boolean => from[first + i] !== 0 : null;
+    builder.appendConsecutive({ bytes: gathered, offsets }, count, isValid);
+    column.padTo(builder.length);
+    return true;
+  }
+
+  #hasPlainText(first: number, count: number): boolean {
+    const { bytes, from, to } = this.#buffer;
+    for (let i = first; i < first + count; i++)
+      if (from[i] !== 0 && isoMicros(bytes, from[i]!, to[i]!) === undefined) return true;
+    return false;
+  }
+
+  #appendNumbers(
+    column: ValueColumn,
+    kind: 'boolean' | 'long' | 'double',
+    first: number,
+    count: number,
+  ): boolean {
+    const numbers = this.#buffer.numbers.subarray(first, first + count);
+    let builder = column.startNumbers(kind);
+    if (
+      builder === null &&
+      kind === 'long' &&
+      numbers.every((number) => number !== number || number === (number | 0))
+    )
+      // prettier-ignore
+      builder = column.startNumbers('integer');
+    if (builder === null) return false;
+    builder.appendNumbers(numbers);
+    column.padTo(builder.length);
+    return true;
+  }
+
+  /** Reads the numbers of many digits and those with an exponent; returns false if one is too large for a double. */
+  #readDoubles(first: number, count: number): boolean {
+    const { bytes, from, to, numbers } = this.#buffer;
+    for (let i = first; i < first + count; i++) {
+      if (numbers[i] === numbers[i] || from[i] === 0) continue;
+      const value = floatAt(bytes, from[i]!, to[i]!);
+      if (value - value !== 0) return false;
+      numbers[i] = value;
+    }
+    return true;
+  }
+
+  #appendValues(column: ValueColumn, row: number, first: number, count: number): void {
+    const { bytes, from, base } = this.#buffer;
+    const context = this.#context;
+    let most = 0;
+    for (let i = 0; i < count; i++) {
+      const start = from[first + i]!;
+      if (start === 0) continue;
+      column.padTo(row + i);
+      context.record++;
+      context.keys = 0;
+      // The place of a text is behind its quote.
+      this.#read(column, base + start - (bytes[start - 1] === byte.quote ? 1 : 0), this.#depth);
+      most = Math.max(most, context.keys);
+    }
+    this.#keys += most;
+  }
+}
