@@ -5,7 +5,6 @@ import { AppError } from '../engine/core/errors.js';
 import { readFile } from '../engine/core/files.js';
 import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
 import type { QueryEngine } from '../engine/query/plan/query-engine.js';
-import type { FieldRef } from '../engine/query/predicate/predicate.js';
 import { runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
@@ -14,8 +13,8 @@ import { archivedProblem, visibleData, type VisibleData } from '../scheduler/job
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last and the footers of their files, and for each column that their queries used, the one
- * used last first, loads it and looks a value of it up.
+ * the first page of the datasets that were used last and the footers of their files, and for each column that their queries used, the
+ * smallest first, loads it and looks a value of it up.
  */
 
 interface Warming {
@@ -52,38 +51,64 @@ export async function warm(
   };
   // What warming reads is not hotter for it.
   const engine = { ...queryEngine, hot: undefined };
+  const options = { signal, timeoutMs: warmingMs, isIdle: true };
   const ask = ({ snapshot, fields }: VisibleData, body: object): ReturnType<typeof runQuery> =>
-    runQuery(engine, snapshot, fields, parseQuery(body, fields), { signal });
+    runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
   await each(async ({ dataset }) => {
     await ask(await visibleData(catalog, store, dataset), { limit: 100 });
   });
   await each(async ({ dataset, fields: names }) => {
     const data = await visibleData(catalog, store, dataset);
     const { snapshot } = data;
-    const load = async (loaded: readonly FieldRef[]): Promise<void> =>
-      queryEngine.memory?.warm(snapshot, loaded, { signal, timeoutMs: warmingMs });
-    await load([]);
+    const { memory } = queryEngine;
     const index = indexFields(data.fields);
+    const fields = names.toReversed().flatMap((name) => index.find(name) ?? []);
+    const refs = fields.map(fieldRef);
+    const bytes = (await memory?.open(snapshot, refs, options)) ?? refs.map(() => 0);
     const { results } = await ask(data, { limit: 1 });
     const [record] = JSON.parse(results) as readonly unknown[];
-    for (const [i, name] of names.toReversed().entries()) {
-      const field = index.find(name);
-      if (field === undefined) continue;
-      await load([fieldRef(field)]);
-      const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
-      const isShort =
-        typeof value === 'number' || (typeof value === 'string' && value.length < 200);
-      if (i < maxLookups && isShort) await ask(data, { filters: [[name, value]], limit: 1 });
+    let lookups = 0;
+    for (const batch of batches(bytes)) {
+      await memory?.warm(snapshot, batch.map((at) => refs[at]!), options); // prettier-ignore
+      for (const at of batch) {
+        const { name } = fields[at]!;
+        const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
+        const isShort =
+          typeof value === 'number' || (typeof value === 'string' && value.length < 200);
+        if (isShort && lookups++ < maxLookups)
+          await ask(data, { filters: [[name, value]], limit: 1 });
+      }
     }
   });
 }
+
+/**
+ * The indices of columns of these sizes in the order in which they are loaded: the small ones first, since most of them are then there when
+ * somebody asks, and several together, up to `batchBytes`.
+ */
+function* batches(bytes: readonly number[]): Generator<readonly number[]> {
+  let batch: number[] = [];
+  let sum = 0;
+  for (const at of [...bytes.keys()].sort((a, b) => bytes[a]! - bytes[b]!)) {
+    if (batch.length > 0 && sum + bytes[at]! > batchBytes) {
+      yield batch;
+      batch = [];
+      sum = 0;
+    }
+    batch.push(at);
+    sum += bytes[at]!;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const batchBytes = 32 << 20;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Maximum number of fields of a dataset whose values are looked up. */
 const maxLookups = 16;
 
-/** Loading one column takes at most this long. */
+/** A step takes at most this long: it waits as long as others ask. */
 const warmingMs = 600_000;
 
 /** The hot columns that the last server left; none without a file that can be read. */

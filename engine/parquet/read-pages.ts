@@ -15,33 +15,29 @@ export interface DecompressedPage {
   readonly body: ByteSource;
 }
 
-/** Pages are decompressed together up to this many uncompressed bytes, which are then in memory at once. */
-const batchBytes = 8 << 20;
-
-/** The pages of a column chunk that this encoder wrote. `bytes` is the chunk from its first byte to its last. */
-export function* chunkPages(
+/**
+ * The pages of a column chunk that this encoder wrote, in turn, as `pagesInTurn` gives them. `bytes` is the chunk from its first byte to its last.
+ */
+export function chunkPages(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<DecompressedPage> {
+  return inTurn(storedPages(bytes, chunk));
+}
+
+function* storedPages(
+  bytes: Uint8Array,
+  { slots, isCompressed }: { readonly slots: number; readonly isCompressed: boolean },
+): Generator<StoredPage> {
   const source = new ByteSource(bytes);
   let done = 0;
-  let batch: StoredPage[] = [];
-  let plainBytes = 0;
-  while (done < chunk.slots) {
-    const page = storedPage(source, chunk.isCompressed);
+  while (done < slots) {
+    const page = storedPage(source, isCompressed);
     if (page.type === pageType.data) done += page.count;
-    if (plainBytes + page.plainBytes > batchBytes && batch.length > 0) {
-      yield* decompressed(batch);
-      batch = [];
-      plainBytes = 0;
-    }
-    batch.push(page);
-    plainBytes += page.plainBytes;
+    yield page;
   }
-  if (done > chunk.slots || source.at !== bytes.length) {
+  if (done > slots || source.at !== bytes.length)
     throw new RangeError('pages do not end with their column chunk');
-  }
-  yield* decompressed(batch);
 }
 
 /** Where a page lies in the bytes of its chunk, header included, and how many slots or dictionary entries it has. */
@@ -75,13 +71,20 @@ export function decompressPages(pages: readonly SinglePage[]): readonly Decompre
 
 /**
  * The same, page after page. The body of a page is valid until the next one is taken: all are decompressed to the same memory, which stays in the cache
- * of the processor.
+ * of the processor and is no garbage.
  */
-export function* pagesInTurn(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
+export function pagesInTurn(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
+  return inTurn(singlePages(pages));
+}
+
+function* singlePages(pages: Iterable<SinglePage>): Generator<StoredPage> {
+  for (const page of pages) yield singlePage(page);
+}
+
+function* inTurn(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
   let buffer = acquire(Uint8Array, 1 << 16);
   try {
-    for (const single of pages) {
-      const { type, body, isCompressed, plainBytes, count, encoding } = singlePage(single);
+    for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
       if (plainBytes >= buffer.length) buffer = grown(buffer, plainBytes + 1);
       const plain = isCompressed ? decompressFrames([body], plainBytes, buffer) : body;
       const isDictionary = type === pageType.dictionary;

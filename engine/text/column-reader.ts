@@ -83,6 +83,12 @@ export class ColumnReader {
     this.texts();
   }
 
+  /** The number of bytes that `load` reads. */
+  get loadedBytes(): number {
+    const { blocks, texts, rows } = this.summary.sizes;
+    return blocks + texts + (this.isList ? rows : 0);
+  }
+
   /** The entry of a term; undefined if no text contains it. */
   find(term: Uint8Array): TermEntry | undefined {
     const { terms, begins, postings, positions } = this.#blocks();

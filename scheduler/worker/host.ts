@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { eachLine } from './log-file.js';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
 import { isStuck, threadStateOf, type ThreadState } from './liveness.js';
+import { bufferFlags } from './supervisor.js';
 
 const entry = fileURLToPath(new URL('./worker-process.js', import.meta.url));
 
@@ -167,15 +168,7 @@ export function startHost(
 /** A send fails only if the worker is dying; `lost` is called then. */
 function ignoreSendError(): void {}
 
-/**
- * Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. A thread's first collection is due at 64 MB of heap
- * and buffers, and others as both grow: by default, V8 collects the heap, in which there is no garbage, once for every 25 MB of buffers, and an
- * export spends a quarter of its time on that.
- */
+/** Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. */
 function workerFlags(config: WorkerConfig): string[] {
-  return [
-    `--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`,
-    '--external-memory-accounted-in-global-limit',
-    '--initial-heap-size=64',
-  ];
+  return [`--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`, ...bufferFlags];
 }

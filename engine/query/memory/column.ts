@@ -10,7 +10,7 @@ export interface MemoryColumn {
   readonly rows: number;
   /**
    * For a leaf that is or lies in a list: row r has the values `offsets[r]` to `offsets[r + 1]` of all its lists, without nulls.
-   * Undefined otherwise: value r belongs to row r.
+   * Undefined otherwise, and if every row has one value: value r belongs to row r.
    */
   readonly offsets: Int32Array | undefined;
   /** For a leaf in no list: 1 for each row that has a value, 0 for a row without. Undefined if all rows have one. */

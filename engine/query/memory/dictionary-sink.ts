@@ -2,7 +2,7 @@ import { release } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DictionaryValues, ColumnValues } from './column.js';
-import { dictionaryIndices, insertNullGaps, type ValueSink } from './value-sink.js';
+import { acquireZeros, insertNullGaps, readEntries, type ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
 /** Distinct indices are few if each occurs this often on average. */
@@ -12,6 +12,7 @@ const fewShare = 16;
 export class DictionarySink implements ValueSink {
   /** Narrowed at the end, when the greatest index is known. */
   readonly #indices: Int32Array;
+  readonly #capacity: number;
   readonly #dictionary: GrowingDictionary;
   /** Maps an index of the current page dictionary to an index of the dataset's dictionary. */
   #mapping = new Int32Array(0);
@@ -19,7 +20,8 @@ export class DictionarySink implements ValueSink {
   readonly #distinct = new Set<number>();
 
   constructor(capacity: number, dictionary: GrowingDictionary) {
-    this.#indices = new Int32Array(capacity);
+    this.#indices = acquireZeros(capacity);
+    this.#capacity = capacity;
     this.#dictionary = dictionary;
   }
 
@@ -46,11 +48,7 @@ export class DictionarySink implements ValueSink {
     if (page.encoding !== encodingId.rleDictionary) {
       throw new RangeError(`encoding ${page.encoding} behind a dictionary`);
     }
-    const mapping = this.#mapping;
-    const indices = this.#indices;
-    const pageIndices = dictionaryIndices(page, count, mapping.length);
-    for (let i = 0; i < count; i++) indices[to + i] = mapping[pageIndices[i]!]!;
-    release(pageIndices);
+    readEntries(page, count, this.#mapping, this.#indices, to);
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
@@ -63,7 +61,7 @@ export class DictionarySink implements ValueSink {
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    const indices = narrowed(this.#indices, this.#greatest);
+    const indices = narrowed(this.#indices.subarray(0, this.#capacity), this.#greatest);
     const isFew = this.#distinct.size * fewShare <= indices.length;
     const distinct = isFew ? this.distinct() : undefined;
     return {
@@ -71,9 +69,13 @@ export class DictionarySink implements ValueSink {
       bytes: indices.byteLength + (distinct?.byteLength ?? 0),
     };
   }
+
+  release(): void {
+    release(this.#indices);
+  }
 }
 
 function narrowed(indices: Int32Array, greatest: number): DictionaryValues['indices'] {
   if (greatest < 1 << 8) return new Uint8Array(indices);
-  return greatest < 1 << 16 ? new Uint16Array(indices) : new Uint32Array(indices.buffer);
+  return greatest < 1 << 16 ? new Uint16Array(indices) : new Uint32Array(indices);
 }

@@ -3,12 +3,14 @@ import { AppError } from '../../core/errors.js';
 import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
+import type { Columns } from '../../core/types.js';
+import type { FieldRef } from '../predicate/predicate.js';
 import { DictionarySink } from './dictionary-sink.js';
 import type { MemoryColumn, ColumnValues } from './column.js';
 import { FlagSink, numberSink } from './number-sinks.js';
 import { dictionaryPage } from './page-column.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { StringSink } from './string-sink.js';
 import type { ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
@@ -81,7 +83,17 @@ export function loadDistinct(
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
+  } finally {
+    sink.release();
   }
+}
+
+/** The bytes of the column of a field, as they are stored; 0 if the file has none. */
+export function storedBytes(file: SegmentFile, columns: Columns, field: FieldRef): number {
+  const path = physicalPath(columns, field.path);
+  const leaf = path && file.leaf(path);
+  if (leaf === undefined) return 0;
+  return file.groups.reduce((sum, { chunks }) => sum + chunks[leaf.index]!.bytes, 0);
 }
 
 /** The column as doubles, where its segment is older than the type of the field and stores whole numbers or floats. */
@@ -129,14 +141,18 @@ function column(
   const capacity = capacityOf(leaf, chunks, level);
   const isMany = leaf.maxRepetition > level.repetition;
   const rows = isMany ? new ListRows(leaf, level) : new PlainRows(leaf, level);
-  for (const page of pagesOf(file, chunks)) {
-    if (!page.isDictionary) rows.read(page, sink, capacity);
-    else if (!sink.dictionary(page)) return undefined;
+  try {
+    for (const page of pagesOf(file, chunks)) {
+      if (!page.isDictionary) rows.read(page, sink, capacity);
+      else if (!sink.dictionary(page)) return undefined;
+    }
+    const { offsets, present } = rows.finish(level.rows, capacity);
+    const { values, bytes } = sink.finish();
+    const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
+    return { rows: level.rows, offsets, present, values, bytes: bytes + extra };
+  } finally {
+    sink.release?.();
   }
-  const { offsets, present } = rows.finish(level.rows, capacity);
-  const { values, bytes } = sink.finish();
-  const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
-  return { rows: level.rows, offsets, present, values, bytes: bytes + extra };
 }
 
 /** The pages of column chunks; each is valid until the next one is asked for. */
@@ -216,39 +232,53 @@ class PlainRows {
   }
 }
 
-/** Reads a leaf that is or lies in a list below the rows: any number of values per row. */
+/**
+ * Reads a leaf that is or lies in a list below the rows: any number of values per row. Where each row has one, as in most lists of a VCF with
+ * one allele per record, it is a column without offsets.
+ */
 class ListRows {
   readonly #leaf: SegmentLeaf;
   readonly #level: RowLevel;
-  readonly #offsets: Int32Array;
+  /** Undefined as long as each row has one value. */
+  #offsets: Int32Array | undefined;
   #row = 0;
   #value = 0;
 
   constructor(leaf: SegmentLeaf, level: RowLevel) {
     this.#leaf = leaf;
     this.#level = level;
-    this.#offsets = new Int32Array(level.rows + 1);
   }
 
   read(page: DecompressedPage, sink: ValueSink, maxValues: number): void {
     const { count, body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
+    const { repetition: deepest, definition: least } = this.#level;
     const repetition = acquire(Int32Array, count);
     const definition = acquire(Int32Array, count);
     try {
       const repeated = readLevels(body, maxRepetition, count, repetition);
-      if (repeated !== undefined) repetition.fill(repeated, 0, count);
       const defined = readLevels(body, maxDefinition, count, definition);
-      if (defined !== undefined) definition.fill(defined, 0, count);
-      const offsets = this.#offsets;
-      const { repetition: deepest, definition: least } = this.#level;
       let row = this.#row;
       let value = this.#value;
-      for (let i = 0; i < count; i++) {
-        if (repetition[i]! <= deepest && definition[i]! >= least) offsets[row++] = value;
-        if (definition[i] === maxDefinition) value++;
+      if (
+        this.#offsets === undefined &&
+        repeated !== undefined &&
+        repeated <= deepest &&
+        defined === maxDefinition
+      ) {
+        row += count;
+        value += count;
+        if (row > this.#level.rows) throw new RangeError('there are more lists than rows');
+      } else {
+        if (repeated !== undefined) repetition.fill(repeated, 0, count);
+        if (defined !== undefined) definition.fill(defined, 0, count);
+        const offsets = (this.#offsets ??= oneEach(this.#level.rows, row));
+        for (let i = 0; i < count; i++) {
+          if (repetition[i]! <= deepest && definition[i]! >= least) offsets[row++] = value;
+          if (definition[i] === maxDefinition) value++;
+        }
+        if (row >= offsets.length) throw new RangeError('there are more lists than rows');
       }
-      if (row >= offsets.length) throw new RangeError('there are more lists than rows');
       if (value > maxValues) throw new RangeError('there are more values than the footer says');
       sink.read(page, value - this.#value, this.#value);
       this.#row = row;
@@ -264,7 +294,14 @@ class ListRows {
       const found = `${this.#row} lists of ${this.#value} values`;
       throw new RangeError(`there are ${found} for ${rows} of ${values}`);
     }
-    this.#offsets[rows] = values;
+    if (this.#offsets !== undefined) this.#offsets[rows] = values;
     return { offsets: this.#offsets, present: undefined };
   }
+}
+
+/** Offsets for so many rows, of which the first `known` have one value each. */
+function oneEach(rows: number, known: number): Int32Array {
+  const offsets = new Int32Array(rows + 1);
+  for (let row = 0; row < known; row++) offsets[row] = row;
+  return offsets;
 }

@@ -20,7 +20,7 @@ import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
-import { segmentsByShard, Shards, type KnownSnapshot } from './shards.js';
+import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
 import { rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
 import type { LookUp } from '../text/weigh.js';
@@ -60,7 +60,13 @@ export interface MemoryExecutor extends Executor {
   ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads and resolves when they answer; without this, they start with the first query. */
   start(): Promise<void>;
-  /** Opens the files of the segments and loads the columns of these fields while nothing else is to do, as long as the cache has room. */
+  /** Opens the files of the segments; resolves to the bytes that `warm` reads for each of these fields. */
+  open(
+    snapshot: Snapshot,
+    fields: readonly FieldRef[],
+    options: RunOptions,
+  ): Promise<readonly number[]>;
+  /** Loads the columns of these fields as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   /** The limit of the cache, the bytes of its values, and how often queries found a value in it, or none, since the start. */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
@@ -95,10 +101,14 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
         recordsOfShards(shards, snapshot, rows, layout, isContinued, options),
       ),
     start: () => shards.start(),
+    async open(snapshot, fields, options) {
+      const answers = await askAll(shards, snapshot, 'open', fields, options);
+      if (isUnsupported(answers)) return fields.map(() => 0);
+      const bytes = answers.map((answer) => (answer as { readonly bytes: Float64Array }).bytes);
+      return fields.map((_, i) => bytes.reduce((sum, own) => sum + own[i]!, 0));
+    },
     async warm(snapshot, fields, options) {
-      const { key, shardOf } = await shards.know(snapshot);
-      const query = { snapshot: key, fields };
-      await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
+      await askAll(shards, snapshot, 'load', fields, options);
     },
     cacheUsage() {
       const sum = (key: keyof typeof counted): number =>
@@ -112,6 +122,22 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
     },
     close: () => shards.close(),
   };
+}
+
+/** Asks every shard that has segments of the snapshot. */
+async function askAll(
+  shards: Shards,
+  snapshot: Snapshot,
+  kind: 'open' | 'load',
+  fields: readonly FieldRef[],
+  options: RunOptions,
+): Promise<readonly ShardReply[] | Unsupported> {
+  const { key, shardOf } = await shards.know(snapshot);
+  const request = { kind, query: { snapshot: key, fields } };
+  return shards.ask(
+    [...new Set(shardOf)].map((shard) => [shard, request] as const),
+    options,
+  );
 }
 
 /** What a request to the shards needs beside the query: the segments that may match. */

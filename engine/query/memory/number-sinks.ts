@@ -6,7 +6,13 @@ import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { ColumnValues, Numbers } from './column.js';
 import type { SegmentChunk } from './segment-file.js';
-import { dictionaryIndices, insertNullGaps, type ValueSink } from './value-sink.js';
+import {
+  acquireZeros,
+  dictionaryIndices,
+  insertNullGaps,
+  readEntries,
+  type ValueSink,
+} from './value-sink.js';
 
 /**
  * The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, by the statistics of the
@@ -19,14 +25,13 @@ export function numberSink(
 ): ValueSink {
   switch (physical) {
     case physicalType.int32:
-      return new Int32Sink(capacity, wholeNumbers(chunks));
+      return wholeNumberSink(chunks, capacity, 4);
     case physicalType.float:
       return new Int32Sink(capacity, ({ buffer }) => numbers(new Float32Array(buffer)));
     case physicalType.double:
       return new Int64Sink(capacity, ({ buffer }) => numbers(new Float64Array(buffer)));
     default:
-      if (areWithin(chunks, -(1n << 31n), 1n << 31n))
-        return new Int32Sink(capacity, wholeNumbers(chunks), 8);
+      if (areWithin(chunks, -(1n << 31n), 1n << 31n)) return wholeNumberSink(chunks, capacity, 8);
       if (areWithin(chunks, -(1n << 53n), 1n << 53n)) return new DoubleSink(capacity);
       return new Int64Sink(capacity, ({ buffer }) => ({
         kind: 'longs',
@@ -43,9 +48,14 @@ function areWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigint): b
 }
 
 /** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the time to compare. */
-function wholeNumbers(chunks: readonly SegmentChunk[]): (words: Int32Array) => Numbers {
-  const areBytes = areWithin(chunks, 0n, 256n);
-  return (words) => numbers(areBytes ? new Uint8Array(words) : words);
+function wholeNumberSink(
+  chunks: readonly SegmentChunk[],
+  capacity: number,
+  storedBytes: 4 | 8,
+): ValueSink {
+  if (areWithin(chunks, 0n, 256n))
+    return new Int32Sink(capacity, (words) => numbers(new Uint8Array(words)), storedBytes, true);
+  return new Int32Sink(capacity, numbers, storedBytes);
 }
 
 function numbers(found: Numbers['numbers']): Numbers {
@@ -70,15 +80,25 @@ function areFiniteFloats(values: Float32Array): boolean {
 
 /** 32-bit values, or 64-bit integers that fit into 32 bits. */
 class Int32Sink implements ValueSink {
+  readonly #capacity: number;
   readonly #words: Int32Array;
   readonly #finish: (words: Int32Array) => Numbers;
   readonly #size: number;
+  readonly #isCopied: boolean;
   #dictionary = new Int32Array(0);
 
-  constructor(capacity: number, finish: (words: Int32Array) => Numbers, storedBytes = 4) {
-    this.#words = new Int32Array(capacity);
+  /** `isCopied` is true if `finish` returns another array than the one that it gets. */
+  constructor(
+    capacity: number,
+    finish: (words: Int32Array) => Numbers,
+    storedBytes: 4 | 8 = 4,
+    isCopied = false,
+  ) {
+    this.#capacity = capacity;
+    this.#words = isCopied ? acquireZeros(capacity) : new Int32Array(capacity);
     this.#finish = finish;
     this.#size = storedBytes;
+    this.#isCopied = isCopied;
   }
 
   dictionary({ body, count }: DecompressedPage): boolean {
@@ -94,10 +114,7 @@ class Int32Sink implements ValueSink {
     else if (encoding === encodingId.deltaBinaryPacked) readDeltaInts(body, count, words, to);
     else {
       requireDictionary(encoding);
-      const dictionary = this.#dictionary;
-      const indices = dictionaryIndices(page, count, dictionary.length);
-      for (let i = 0; i < count; i++) words[to + i] = dictionary[indices[i]!]!;
-      release(indices);
+      readEntries(page, count, this.#dictionary, words, to);
     }
   }
 
@@ -115,8 +132,12 @@ class Int32Sink implements ValueSink {
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    const values = this.#finish(this.#words);
+    const values = this.#finish(this.#words.subarray(0, this.#capacity));
     return { values, bytes: values.numbers.byteLength };
+  }
+
+  release(): void {
+    if (this.#isCopied) release(this.#words);
   }
 }
 

@@ -131,10 +131,9 @@ export function rowPairs(flat: Float64Array): RowRef[] {
   return list;
 }
 
-/** Columns to load while nothing is asked, after the footers of all files. */
-export interface ShardLoad {
+/** Fields whose columns are loaded, or whose size is asked for. */
+export interface ShardFields {
   readonly snapshot: number;
-  /** The first ones are loaded first. */
   readonly fields: readonly FieldRef[];
 }
 
@@ -145,6 +144,14 @@ export interface ShardRecords extends ShardLayout {
   readonly rows: Float64Array;
   /** True for all parts of a page but the first: the cache counts what they ask for as one query. */
   readonly isContinued: boolean;
+}
+
+/** A message that asks for something. */
+interface ShardTask {
+  /** By which it can be cancelled. */
+  readonly id: number;
+  /** As in `RunOptions`. */
+  readonly isIdle?: boolean | undefined;
 }
 
 /** To a shard. */
@@ -158,12 +165,12 @@ export type ToShard =
       readonly projection: readonly Projected[];
     }
   | { readonly kind: 'forget-projection'; readonly key: number }
-  | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
-  | { readonly kind: 'count'; readonly id: number; readonly query: ShardCount }
-  | { readonly kind: 'frequencies'; readonly id: number; readonly query: ShardFrequencies }
-  | { readonly kind: 'search'; readonly id: number; readonly query: ShardSearch }
-  | { readonly kind: 'load'; readonly id: number; readonly query: ShardLoad }
-  | { readonly kind: 'records'; readonly id: number; readonly query: ShardRecords }
+  | (ShardTask & { readonly kind: 'select'; readonly query: ShardQuery })
+  | (ShardTask & { readonly kind: 'count'; readonly query: ShardCount })
+  | (ShardTask & { readonly kind: 'frequencies'; readonly query: ShardFrequencies })
+  | (ShardTask & { readonly kind: 'search'; readonly query: ShardSearch })
+  | (ShardTask & { readonly kind: 'open' | 'load'; readonly query: ShardFields })
+  | (ShardTask & { readonly kind: 'records'; readonly query: ShardRecords })
   | { readonly kind: 'cancel'; readonly id: number };
 
 /** From a shard. */
@@ -175,6 +182,8 @@ export type FromShard =
   | { readonly counts: Float64Array }
   | { readonly frequencies: TextFrequencies }
   | { readonly found: FoundTexts }
+  /** Of each field: the bytes that are read to load its columns. */
+  | { readonly bytes: Float64Array }
   /** The number of columns that are in memory now. */
   | { readonly loaded: number }
   /** In the order of the rows. */

@@ -16,10 +16,9 @@ export function serveShard(
   const shard = new Shard(cacheBytes, counts);
   const tasks = new CooperativeScheduler();
   const inTurns = async <T>(
-    id: number,
+    { id, isIdle = false }: Extract<ToShard, { readonly isIdle?: unknown }>,
     work: Generator<void, T | Unsupported>,
     reply: (result: T) => FromShard,
-    isIdle = false,
   ): Promise<FromShard> => {
     try {
       const result = await new Promise<T | Unsupported>((done, failed) =>
@@ -51,17 +50,19 @@ export function serveShard(
           tasks.cancel(message.id, canceled());
           return 'done';
         case 'select':
-          return inTurns(message.id, shard.select(message.query), (selected) => ({ selected }));
+          return inTurns(message, shard.select(message.query), (selected) => ({ selected }));
         case 'count':
-          return inTurns(message.id, shard.count(message.query), (counts) => ({ counts }));
+          return inTurns(message, shard.count(message.query), (counts) => ({ counts }));
         case 'frequencies':
-          return inTurns(message.id, shard.frequencies(message.query), (frequencies) => ({ frequencies })); // prettier-ignore
+          return inTurns(message, shard.frequencies(message.query), (frequencies) => ({ frequencies })); // prettier-ignore
         case 'search':
-          return inTurns(message.id, shard.search(message.query), (found) => ({ found }));
+          return inTurns(message, shard.search(message.query), (found) => ({ found }));
+        case 'open':
+          return inTurns(message, shard.open(message.query), (bytes) => ({ bytes }));
         case 'load':
-          return inTurns(message.id, shard.load(message.query), (loaded) => ({ loaded }), true);
+          return inTurns(message, shard.load(message.query), (loaded) => ({ loaded }));
         case 'records':
-          return inTurns(message.id, shard.records(message.query), (records) => ({ records }));
+          return inTurns(message, shard.records(message.query), (records) => ({ records }));
       }
     },
     close: () => shard.close(),

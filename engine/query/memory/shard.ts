@@ -18,9 +18,11 @@ import {
 
 import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './column.js';
+import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { matchers, type Matcher } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
+import { storedBytes } from './load.js';
 import {
   groupsToRead,
   matchPages,
@@ -38,9 +40,9 @@ import {
   rowsOfAnswer,
   type ShardAnswer,
   type ShardCount,
+  type ShardFields,
   type ShardFrequencies,
   type ShardLayout,
-  type ShardLoad,
   type ShardQuery,
   type ShardRecords,
   type ShardSearch,
@@ -114,7 +116,7 @@ export class Shard {
       }
       const view = this.#cache.view(snapshot, segment);
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
-      if (isUnsupported(found)) return this.#refused(found);
+      if (isUnsupported(found)) return this.#rested(found);
       access[ofPages?.by ?? 'columns']++;
       const count = countOf(found, segment.rows);
       counts[2 * i] = segment.number;
@@ -123,18 +125,18 @@ export class Shard {
         const ofSides: SelectionVector[] = [];
         for (const side of sides) {
           const own = yield* this.#interruptibly(side(view));
-          if (isUnsupported(own)) return this.#refused(own);
+          if (isUnsupported(own)) return this.#rested(own);
           ofSides.push(own);
         }
         if (query.isListed) listed.push({ segment: segment.number, rows: sendable(found) });
         const unranked = ranked?.add(segment.number, view, found, ofSides);
-        if (unranked) return this.#refused(unranked);
+        if (unranked) return this.#rested(unranked);
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const selection = selectionBytesOf(found, segment.rows);
           best?.add(view, selection, segment);
           const refusal = facets?.add(view, selection);
-          if (refusal) return this.#refused(refusal);
+          if (refusal) return this.#rested(refusal);
         }
       }
       if (isCounted && typeof found === 'object') releaseBytes(found);
@@ -174,7 +176,7 @@ export class Shard {
       const view = this.#cache.view(snapshot, segment);
       for (const [i, match] of matches.entries()) {
         const found = yield* this.#interruptibly(match(view));
-        if (isUnsupported(found)) return this.#refused(found);
+        if (isUnsupported(found)) return this.#rested(found);
         counts[i]! += countOf(found, segment.rows);
       }
       this.#cache.rest();
@@ -205,7 +207,7 @@ export class Shard {
     if (isUnsupported(texts)) return texts;
     for (const { matcher } of texts) {
       if (query.phrases.some((phrase) => matcher().mayCrossValues(phrase)))
-        return this.#refused(crossesValues(query.field));
+        return this.#rested(crossesValues(query.field));
     }
     const found = yield* this.#interruptibly(search(texts, query));
     this.#cache.rest();
@@ -224,7 +226,7 @@ export class Shard {
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       const text = view.text!(field);
-      if (isUnsupported(text)) return this.#refused(text);
+      if (isUnsupported(text)) return this.#rested(text);
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
       if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
     }
@@ -233,31 +235,47 @@ export class Shard {
   }
 
   /**
-   * Opens the files of segments, as many as are cached, which reads their footers, and loads columns, with the index of their pages, into
-   * the part of the cache that is free; returns how many of them are in memory then.
+   * Opens the files of segments, as many as are cached, which reads their footers; returns for each field how many bytes of these files
+   * `load` reads.
    */
-  *load({ snapshot: key, fields }: ShardLoad): Generator<void, number | Unsupported> {
+  *open({ snapshot: key, fields }: ShardFields): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgotten;
-    let loaded = 0;
+    const bytes = new Float64Array(fields.length);
     for (const segment of snapshot.segments.slice(0, maxFiles)) {
-      this.#cache.file(segment);
+      const file = this.#cache.file(segment);
+      const view = this.#cache.view(snapshot, segment);
+      for (const [i, field] of fields.entries()) {
+        const text = indexOf(view, field);
+        bytes[i]! += text?.column.loadedBytes ?? storedBytes(file, snapshot.columns, field);
+      }
       this.#cache.rest();
       yield;
     }
-    for (const field of fields) {
-      for (const segment of snapshot.segments) {
-        if (!this.#cache.hasRoom) return loaded;
-        const view = this.#cache.view(snapshot, segment);
-        const text = field.type === 'text' ? view.text!(field) : 'absent';
-        if (text === 'absent' || isUnsupported(text)) {
+    return bytes;
+  }
+
+  /**
+   * Loads columns, with the index of their pages, into the part of the cache that is free; returns how many of them are in memory then. Each
+   * file is opened once for all of them.
+   */
+  *load({ snapshot: key, fields }: ShardFields): Generator<void, number | Unsupported> {
+    const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) return forgotten;
+    let loaded = 0;
+    for (const segment of snapshot.segments) {
+      const view = this.#cache.view(snapshot, segment);
+      for (const field of fields) {
+        if (!this.#cache.hasRoom) return this.#rested(loaded);
+        const text = indexOf(view, field);
+        if (text === undefined) {
           view.column(field);
           readPageIndex(this.#cache.file(segment), snapshot.columns, field);
         } else text.column.load();
         loaded++;
-        this.#cache.rest();
-        yield;
       }
+      this.#cache.rest();
+      yield;
     }
     return loaded;
   }
@@ -306,9 +324,9 @@ export class Shard {
     return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
   }
 
-  #refused(refusal: Unsupported): Unsupported {
+  #rested<T>(result: T): T {
     this.#cache.rest();
-    return refusal;
+    return result;
   }
 
   /** Makes records of a page, in the order of their rows: so few of them that other work can wait. */
@@ -346,6 +364,12 @@ export class Shard {
 /** A segment that has a text index of a field. */
 interface IndexedSegment extends SearchedSegment {
   readonly view: SegmentView;
+}
+
+/** The index of a field of texts, by which it is searched; undefined for other fields and where there is none. */
+function indexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined {
+  const text = field.type === 'text' ? view.text!(field) : 'absent';
+  return text === 'absent' || isUnsupported(text) ? undefined : text;
 }
 
 /** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */

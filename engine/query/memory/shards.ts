@@ -20,12 +20,12 @@ const maxSegments = 200_000;
 /** A message with a number by which it can be cancelled. */
 type Cancellable = Extract<
   ToShard,
-  { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'load' | 'records' }
+  { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
 /** A message without its number. */
 export type ShardRequest = Cancellable extends infer R
   ? R extends Cancellable
-    ? Omit<R, 'id'>
+    ? Omit<R, 'id' | 'isIdle'>
     : never
   : never;
 
@@ -129,7 +129,7 @@ export class Shards {
     options: RunOptions,
   ): Promise<readonly ShardReply[] | Unsupported> {
     const sent: { readonly thread: ShardThread; readonly id: number }[] = [];
-    const { signal, timeoutMs = budgets.queryMs } = options;
+    const { signal, timeoutMs = budgets.queryMs, isIdle } = options;
     let end: (error: AppError) => void = () => undefined;
     const ended = new Promise<never>((_, reject) => (end = reject));
     const onAbort = (): void => end(clientLeft());
@@ -144,7 +144,7 @@ export class Shards {
         const thread = this.#threads[shard]!;
         const id = ++this.#lastId;
         sent.push({ thread, id });
-        return this.#run(thread, { ...request, id } as Cancellable);
+        return this.#run(thread, { ...request, id, isIdle } as Cancellable);
       });
       const all = await Promise.race([Promise.all(replies), ended]);
       return all.find(isUnsupported) ?? (all as readonly ShardReply[]);

@@ -10,6 +10,8 @@ export interface RunOptions {
   readonly subject?: string | undefined;
   /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
   readonly isHeavy?: boolean | undefined;
+  /** Nobody waits for it: the threads of columns work on it only while they have nothing else to do. */
+  readonly isIdle?: boolean | undefined;
 }
 
 /** Names the dataset, not the file, in the error about a damaged file. */

@@ -38,6 +38,8 @@ export interface TextPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explai
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
+  /** As in `RunOptions`. */
+  readonly isIdle?: boolean | undefined;
 }
 
 /** The offset of the next page; null on the last page. */

@@ -1,5 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { parquetMetadata } from 'hyparquet';
 import { CooperativeScheduler } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { HotColumns } from '../../../../engine/query/memory/hot-columns.js';
 import {
@@ -85,15 +86,30 @@ describe('warming', () => {
   });
 
   test('reads the footers of all files, so that a query does not', async () => {
-    await memory.warm(dataset.snapshot, [], {});
+    await memory.open(dataset.snapshot, [], {});
     for (const file of dataset.snapshot.files.slice(1)) {
       const bytes = await readFile(file);
       await writeFile(file, bytes.fill('x', bytes.length - 8));
     }
     expect(await count([['gene', 'G1']])).toBe(200);
     const cold = openMemoryExecutor({ threads: 0, cacheMb: 16 });
-    await expect(cold.warm(dataset.snapshot, [], {})).rejects.toMatchObject({ code: 'damaged' });
+    await expect(cold.open(dataset.snapshot, [], {})).rejects.toMatchObject({ code: 'damaged' });
     await cold.close();
+  });
+
+  test('tells how many bytes of the files it reads for a field', async () => {
+    const depth = { name: 'depth', path: ['depth'], type: 'integer' } as const;
+    const other = { name: 'other', path: ['other'], type: 'string' } as const;
+    const stored = [0, 0];
+    for (const path of dataset.snapshot.files.slice(1)) {
+      const { row_groups } = parquetMetadata((await readFile(path)).buffer as ArrayBuffer);
+      for (const { columns } of row_groups)
+        for (const { meta_data } of columns)
+          for (const [i, name] of ['gene', 'depth'].entries())
+            if (meta_data!.path_in_schema[0] === name)
+              stored[i]! += Number(meta_data!.total_compressed_size);
+    }
+    expect(await memory.open(dataset.snapshot, [gene, depth, other], {})).toEqual([...stored, 0]);
   });
 
   test('passes over fields that the segments do not store', async () => {
