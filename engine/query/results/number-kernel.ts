@@ -45,34 +45,38 @@ function scaled(power: bigint, shift: bigint): bigint {
 
 const zero = 48;
 
-type Code = string;
-const get = (name: string): Code => `local.get $${name}`;
-const set = (name: string, value: Code): Code => `${value}\nlocal.set $${name}`;
-const op = (name: string, ...operands: readonly Code[]): Code => [...operands, name].join('\n');
-const int = (value: number): Code => `i32.const ${value}`;
-const long = (value: number | bigint): Code => `i64.const ${value}`;
-const add = (a: Code, b: Code): Code => op('i32.add', a, b);
-const sub = (a: Code, b: Code): Code => op('i32.sub', a, b);
-const add64 = (a: Code, b: Code): Code => op('i64.add', a, b);
-const sub64 = (a: Code, b: Code): Code => op('i64.sub', a, b);
-const mul64 = (a: Code, b: Code): Code => op('i64.mul', a, b);
-const shl64 = (a: Code, b: Code): Code => op('i64.shl', a, b);
-const shr64 = (a: Code, b: Code): Code => op('i64.shr_u', a, b);
-const wide = (a: Code): Code => op('i64.extend_i32_u', a);
-const when = (condition: Code, then: readonly Code[], otherwise: readonly Code[] = []): Code =>
+/** Lines of instructions. */
+type Instructions = string;
+const get = (name: string): Instructions => `local.get $${name}`;
+const set = (name: string, value: Instructions): Instructions => `${value}\nlocal.set $${name}`;
+const op = (name: string, ...operands: readonly Instructions[]): Instructions =>
+  [...operands, name].join('\n');
+const int = (value: number): Instructions => `i32.const ${value}`;
+const long = (value: number | bigint): Instructions => `i64.const ${value}`;
+const add = (a: Instructions, b: Instructions): Instructions => op('i32.add', a, b);
+const sub = (a: Instructions, b: Instructions): Instructions => op('i32.sub', a, b);
+const add64 = (a: Instructions, b: Instructions): Instructions => op('i64.add', a, b);
+const sub64 = (a: Instructions, b: Instructions): Instructions => op('i64.sub', a, b);
+const mul64 = (a: Instructions, b: Instructions): Instructions => op('i64.mul', a, b);
+const shl64 = (a: Instructions, b: Instructions): Instructions => op('i64.shl', a, b);
+const shr64 = (a: Instructions, b: Instructions): Instructions => op('i64.shr_u', a, b);
+const wide = (a: Instructions): Instructions => op('i64.extend_i32_u', a);
+const when = (condition: Instructions, then: readonly Instructions[], otherwise: readonly Instructions[] = []): Instructions =>
   [condition, 'if', ...then, ...(otherwise.length > 0 ? ['else', ...otherwise] : []), 'end'].join('\n'); // prettier-ignore
-const storeByte = (at: Code, byte: Code): Code => op('i32.store8', at, byte);
+const storeByte = (at: Instructions, byte: Instructions): Instructions =>
+  op('i32.store8', at, byte);
 /** Copies 16 bytes. */
-const copy16 = (to: Code, from: Code): Code => `${to}\n${from}\nv128.load\nv128.store`;
+const copy16 = (to: Instructions, from: Instructions): Instructions =>
+  `${to}\n${from}\nv128.load\nv128.store`;
 /** Copies 24 bytes; they may not overlap. */
-const copy24 = (to: Code, from: Code): Code =>
+const copy24 = (to: Instructions, from: Instructions): Instructions =>
   [copy16(to, from), op('i64.store', add(to, int(16)), op('i64.load', add(from, int(16))))].join('\n'); // prettier-ignore
 
 /** `high` and `low` become the halves of the product of two locals of 64 bits. */
-const multiply = (a: string, b: string, high: string, low: string): Code => {
+const multiply = (a: string, b: string, high: string, low: string): Instructions => {
   const half = 0xffff_ffffn;
-  const lower = (name: string): Code => op('i64.and', get(name), long(half));
-  const upper = (name: string): Code => shr64(get(name), long(32));
+  const lower = (name: string): Instructions => op('i64.and', get(name), long(half));
+  const upper = (name: string): Instructions => shr64(get(name), long(32));
   return [
     set('cross1', mul64(lower(a), upper(b))),
     set('cross2', mul64(upper(a), lower(b))),
@@ -84,8 +88,14 @@ const multiply = (a: string, b: string, high: string, low: string): Code => {
 };
 
 /** Eight digits of a local below 10^8, one in each byte of `into`, the first one in the lowest byte. */
-const digitsOf = (name: string, into: string): Code => {
-  const split = (factor: number, shift: number, mask: bigint, by: number, lane: number): Code[] => [
+const digitsOf = (name: string, into: string): Instructions => {
+  const split = (
+    factor: number,
+    shift: number,
+    mask: bigint,
+    by: number,
+    lane: number,
+  ): Instructions[] => [
     set('parts', op('i64.and', shr64(mul64(get(into), long(factor)), long(shift)), long(mask))),
     set(into, op('i64.or', get('parts'), shl64(sub64(get(into), mul64(get('parts'), long(by))), long(lane)))), // prettier-ignore
   ];
@@ -98,11 +108,11 @@ const digitsOf = (name: string, into: string): Code => {
 };
 
 /** Writes the 24 digits of `number`; `from` becomes the address of the first that is not zero, or of the last one. */
-const writeDigits = ((): Code => {
+const writeDigits = ((): Instructions => {
   const { digits } = numberMemory;
-  const store = (at: number, group: string): Code =>
+  const store = (at: number, group: string): Instructions =>
     op('i64.store', int(digits + at), op('i64.or', get(group), long(0x3030_3030_3030_3030n)));
-  const first = (at: number, group: string): Code =>
+  const first = (at: number, group: string): Instructions =>
     set('from', add(int(digits + at), op('i32.wrap_i64', shr64(op('i64.ctz', get(group)), long(3))))); // prettier-ignore
   return [
     set('rest', op('i64.div_u', get('number'), long(100_000_000))),
@@ -131,8 +141,8 @@ const writeDigits = ((): Code => {
 })();
 
 /** `zeros` becomes the number of zeros at the end of the 24 digits, of which one is not zero. */
-const countZeros = ((): Code => {
-  const last = (more: number, group: string): Code =>
+const countZeros = ((): Instructions => {
+  const last = (more: number, group: string): Instructions =>
     set('zeros', add(int(more), op('i32.wrap_i64', shr64(op('i64.clz', get(group)), long(3)))));
   return when(
     op('i64.eqz', get('low')),
@@ -145,11 +155,11 @@ const countZeros = ((): Code => {
  * `into` becomes the end of the interval above or below the scaled double, which is `limb2`, `limb1` and `limb0`, 64 bits each: the upper 64 bits, of
  * which the last one is 1 if any below them is ("rounding to odd").
  */
-const neighbour = (into: string, shift: Code, isAbove: boolean): Code => {
+const neighbour = (into: string, shift: Instructions, isAbove: boolean): Instructions => {
   const back = sub64(long(63), get('shift'));
   const move = isAbove ? add64 : sub64;
   // Where a limb is passed: the sum is below what was added to, or the difference would be below zero.
-  const passed = (name: string, by: string, result: string): Code =>
+  const passed = (name: string, by: string, result: string): Instructions =>
     isAbove
       ? wide(op('i64.lt_u', get(result), get(name)))
       : wide(op('i64.lt_u', get(name), get(by)));
@@ -169,11 +179,11 @@ const neighbour = (into: string, shift: Code, isAbove: boolean): Code => {
 };
 
 /** Of the normal double `bits`: `number` times 10^`power` is the shortest decimal, perhaps with zeros at its end. */
-const findDecimal = ((): Code => {
+const findDecimal = ((): Instructions => {
   const fraction = op('i64.and', get('bits'), long((1n << 52n) - 1n));
   const { powers } = numberMemory;
   // Whether a decimal, times four, and the next one of as many digits are within the interval.
-  const inside = (least: Code, unit: number): Code[] => [
+  const inside = (least: Instructions, unit: number): Instructions[] => [
     set('isBelow', op('i64.le_u', get('lower'), least)),
     set('isAbove', op('i64.le_u', add64(least, long(unit)), get('upper'))),
   ];
@@ -227,18 +237,18 @@ const findDecimal = ((): Code => {
 })();
 
 /** Writes `count` digits at `from`, of which `point` are before the decimal point, at `to`, which becomes the end. */
-const layOut = ((): Code => {
+const layOut = ((): Instructions => {
   const to = get('to');
   const from = get('from');
   const point = get('point');
   const count = get('count');
-  const digit = (divisor: number): Code[] => [
+  const digit = (divisor: number): Instructions[] => [
     storeByte(to, add(int(zero), op('i32.div_u', get('exponent'), int(divisor)))),
     set('to', add(to, int(1))),
     set('exponent', sub(get('exponent'), op('i32.mul', op('i32.div_u', get('exponent'), int(divisor)), int(divisor)))), // prettier-ignore
   ];
   /** The digits with a point behind so many of them, where there are more. */
-  const withPoint = (before: Code): Code[] => [
+  const withPoint = (before: Instructions): Instructions[] => [
     copy24(to, from),
     when(op('i32.lt_s', before, count), [
       storeByte(add(to, before), int(46)),
@@ -281,13 +291,13 @@ const layOut = ((): Code => {
   );
 })();
 
-const writeSign: Code = when(op('i64.lt_s', get('bits'), long(0)), [
+const writeSign: Instructions = when(op('i64.lt_s', get('bits'), long(0)), [
   storeByte(get('to'), int(45)),
   set('to', add(get('to'), int(1))),
 ]);
 
 /** Calls `body` for each of `$numbers` numbers with its bits; `body` may leave two blocks to end. Returns the number of those written. */
-const eachNumber = (body: Code): Code => `
+const eachNumber = (body: Instructions): Instructions => `
   ${set('to', int(numberMemory.texts))}
   block
     loop
