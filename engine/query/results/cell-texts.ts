@@ -5,7 +5,7 @@ import type { LeafCursor } from './leaf-cursor.js';
 import type { LeafValues } from './leaf-values.js';
 import type { RecordColumn } from './record-tree.js';
 import { moveCursors, type RowBlock } from './row-blocks.js';
-import { writesMany, type CellForm, type WriteValue } from './scalar-text.js';
+import { writerOfMany, type CellForm, type WriteValue } from './scalar-text.js';
 
 /** The texts of the values of a cell in a block of records: that of record i is in `view` from `begins[i]` up to `ends[i]`. */
 export interface CellTexts {
@@ -211,7 +211,7 @@ export class CellTextWriter {
     }
     const out = this.block;
     this.#inBlock.push(texts);
-    const writeAll = writesMany.get(write);
+    const writeAll = writerOfMany(write, length);
     if (writeAll !== undefined) return writeAll(out, values, begins, ends, length);
     for (let i = 0; i < length; i++) {
       const value = begins[i]!;
@@ -236,7 +236,7 @@ export class CellTextWriter {
   }
 
   #dictionary(form: CellForm, values: LeafValues, write: WriteValue): DictionaryTexts {
-    const writeAll = writesMany.get(write);
+    const writeAll = writerOfMany(write, values.count);
     const ofForm = mapIn(this.#dictionaries, form);
     let known = ofForm.get(values);
     if (known === undefined) {

@@ -47,7 +47,8 @@ export function writeLong(out: ByteSink, low: number, high: number): void {
 
 /** Writes the finite double `values[i]` as `String` does; it is not an argument, because that would be an object on the heap. */
 export function writeDouble(out: ByteSink, values: Float64Array, i: number): void {
-  const { doubles, numbers, ends, bytes } = kernels();
+  if (made === undefined) return writeAscii(out, String(values[i]!));
+  const { doubles, numbers, ends, bytes } = made;
   numbers[0] = values[i]!;
   if (doubles(1) === 0) return writeAscii(out, String(values[i]!));
   const size = ends[0]! - numberMemory.texts;
@@ -69,7 +70,7 @@ export function writeNumbers(
   ends: Int32Array,
   length: number,
 ): void {
-  const kernel = kernels();
+  const kernel = (made ??= makeKernels());
   const { halves, bytes } = kernel;
   const write = type === 'double' ? kernel.doubles : kernel.longs;
   for (let done = 0; done < length;) {
@@ -105,12 +106,11 @@ export function writeNumbers(
   }
 }
 
-/** Of this thread, with the views of their memory; made for the first number. */
-let made: ReturnType<typeof makeKernels> | undefined;
+/** Making the kernels takes a thread some milliseconds: it does so for no page of few records. */
+const leastNumbers = 512;
 
-function kernels(): ReturnType<typeof makeKernels> {
-  return (made ??= makeKernels());
-}
+/** Of this thread, with the views of their memory; made for the first `leastNumbers`. */
+let made: ReturnType<typeof makeKernels> | undefined;
 
 function makeKernels() {
   const { memory, ...functions } = instantiate<{
@@ -126,6 +126,11 @@ function makeKernels() {
     halves: new Int32Array(buffer, numberMemory.values, 2 * numbersAtOnce),
     ends: new Int32Array(buffer, numberMemory.ends, numbersAtOnce),
   };
+}
+
+/** Whether so many numbers are written faster by `writeNumbers` than one by one. */
+export function areMany(numbers: number): boolean {
+  return made !== undefined || numbers >= leastNumbers;
 }
 
 /** A finite 32-bit float: see `shortDouble`. */

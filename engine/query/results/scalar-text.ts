@@ -3,6 +3,7 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeDate, writeRaw, writeText } from './json-bytes.js';
 import type { LeafValues } from './leaf-values.js';
 import {
+  areMany,
   writeAscii,
   writeDouble,
   writeFloat,
@@ -70,13 +71,17 @@ type WriteValues = (
   length: number,
 ) => void;
 
-/** Of what writes one value: what writes many in less time. */
-export const writesMany: ReadonlyMap<WriteValue, WriteValues> = new Map(
+const writesMany: ReadonlyMap<WriteValue, WriteValues> = new Map(
   (['double', 'long', 'integer'] as const).map((type): [WriteValue, WriteValues] => [
     writePlain[type],
     (out, ...many) => writeNumbers(out, type, ...many),
   ]),
 );
+
+/** What writes `count` values in less time than `write` does; undefined if nothing does. */
+export function writerOfMany(write: WriteValue, count: number): WriteValues | undefined {
+  return areMany(count) ? writesMany.get(write) : undefined;
+}
 
 /** How values of each type are written as JSON. */
 export const writeJson: Writers = {
