@@ -79,7 +79,8 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
     const scheduler = createScheduler({ catalog, store, data, config, report: reportTask });
     closers.push(() => scheduler.close());
-    const limits = multipartLimits(config.multipartMb);
+    const { multipartMb, connectionsPerAddress } = config;
+    const limits = { ...multipartLimits(multipartMb), connectionsPerAddress };
     const context = { catalog, store, queryEngine, scheduler, data, config, signingKey, limits };
     const app = await createApp(context);
     closers.push(() => app.close());

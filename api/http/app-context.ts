@@ -13,7 +13,7 @@ import { urlSigner, type UrlSigner } from './signed-url.js';
 export interface ServerLimits {
   /** Failing logins per minute and address. */
   readonly failedLogins: number;
-  readonly socketsPerAddress: number;
+  readonly connectionsPerAddress: number;
   /** Maximum times for the headers, for a whole request, and for a pause in an upload. */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -38,7 +38,7 @@ export function multipartLimits(
 /** The defaults of the threat catalogue (A9, W2). */
 export const defaultLimits: ServerLimits = {
   failedLogins: 20,
-  socketsPerAddress: 200,
+  connectionsPerAddress: settings.connectionsPerAddress.fallback,
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:zlib';
 import fastifyCompress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
 import { installBodyParsers, uploadPrefix } from './body.js';
@@ -60,7 +60,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
   const fastify = adapter.getInstance<FastifyInstance>();
   installHooks(fastify, options, addresses);
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
-  limitSockets(fastify, limits.socketsPerAddress);
+  limitConnections(fastify.server, limits.connectionsPerAddress);
   return adapter;
 }
 
@@ -176,22 +176,49 @@ function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
   raw.once('close', () => clearTimeout(timer));
 }
 
-function limitSockets(fastify: FastifyInstance, perAddress: number): void {
+/**
+ * Answers connections of an address beyond its limit with 503 and closes them (threat W2). The HTTP parser does not get them, so that none of
+ * their requests is carried out.
+ */
+function limitConnections(server: Server, most: number): void {
+  const accept = server.listeners('connection');
+  server.removeAllListeners('connection');
   const open = new Map<string, number>();
-  fastify.server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > perAddress) {
-      socket.destroy();
-      return;
-    }
-    open.set(address, count);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
-    });
+  const refused = new Map<string, number>();
+  const detail =
+    `Too many connections: ${most} are open from this address, and it may have no more ` +
+    '(--connections-per-address). Use those again, or close them first.';
+  server.on('connection', (socket: Socket) => {
+    if (isCounted(open, socket, most)) for (const each of accept) each.call(server, socket);
+    else if (isCounted(refused, socket, most)) refuseConnection(socket, detail);
+    else socket.destroy();
   });
+}
+
+/** Counts a socket with those of its address until it is closed; false if there are `most` already. */
+function isCounted(counts: Map<string, number>, socket: Socket, most: number): boolean {
+  const address = socket.remoteAddress ?? '';
+  const count = counts.get(address) ?? 0;
+  if (count >= most) return false;
+  counts.set(address, count + 1);
+  socket.once('close', () => {
+    const left = counts.get(address)! - 1;
+    if (left > 0) counts.set(address, left);
+    else counts.delete(address);
+  });
+  return true;
+}
+
+/** How long a refused client has to read the answer. */
+const refusedMs = 1_000;
+
+/** What the client sends is read and dropped: closing a socket with unread bytes resets the connection, and the answer would be lost. */
+function refuseConnection(socket: Socket, detail: string): void {
+  const close = (): void => void socket.destroy();
+  const timer = setTimeout(close, refusedMs);
+  socket.once('close', () => clearTimeout(timer));
+  socket.on('error', close).on('end', close).resume();
+  endWith(socket, '503 Service Unavailable', detail);
 }
 
 /** Answers a request that Node's HTTP parser rejects (request smuggling, headers above 16 kB, no HTTP) and closes the connection. */
@@ -201,12 +228,18 @@ function answerMalformedRequest(error: Error & { code?: string }, socket: Socket
     return;
   }
   const [status, detail] = parserErrors.get(error.code ?? '') ?? ['400 Bad Request', 'malformed'];
-  const body = JSON.stringify({ detail: `the request is ${detail}` });
+  endWith(socket, status, `the request is ${detail}`);
+}
+
+/** Answers outside of the HTTP parser, and closes this side of the connection. */
+function endWith(socket: Socket, status: string, detail: string): void {
+  const body = JSON.stringify({ detail });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
+
 const parserErrors = new Map<string, readonly [string, string]>([
   ['HPE_HEADER_OVERFLOW', ['431 Request Header Fields Too Large', 'too large in its headers']],
   ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'too slow']],

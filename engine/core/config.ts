@@ -36,6 +36,8 @@ export interface Config {
   readonly allowAddresses: readonly string[];
   /** Requests per minute, per token and per address; 0 switches the limit off. */
   readonly rateLimit: number;
+  /** Connections that one address may have open at the same time. */
+  readonly connectionsPerAddress: number;
   /** How long earlier versions of datasets, and deleted records, are kept. */
   readonly keepVersionsDays: number;
   /** `smtp://` or `smtps://` with host, port, user and password of a mail server; null: no e-mail is sent. */
@@ -134,6 +136,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...named('rate-limit', '<number>', 'requests per minute of one token or address; 0: no limit'),
     ...byDefault(6000),
     parse: (text) => wholeNumber(text, 0, 1_000_000_000),
+  },
+  connectionsPerAddress: {
+    ...named('connections-per-address', '<number>', 'connections that one address may have open'),
+    ...byDefault(200),
+    parse: (text) => wholeNumber(text, 1, 1_000_000),
   },
   keepVersionsDays: {
     ...named('keep-versions-days', '<number>', 'days for which earlier versions can be read'),

@@ -41,11 +41,14 @@ export function readPlainStrings(
   return end;
 }
 
-/** The same for DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. */
+/**
+ * The same for DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. `targetFor` is told the size of all strings
+ * together before they are decoded.
+ */
 export function readDeltaStrings(
   source: ByteSource,
   count: number,
-  target: StringTarget,
+  targetFor: (byteLength: number) => StringTarget,
   to: number,
   end: number,
 ): number {
@@ -55,7 +58,12 @@ export function readDeltaStrings(
     readDeltaInts(source, count, prefixes, 0);
     readDeltaInts(source, count, suffixes, 0);
     let shared = 0;
-    for (let i = 0; i < count; i++) shared |= prefixes[i]!;
+    let byteLength = 0;
+    for (let i = 0; i < count; i++) {
+      shared |= prefixes[i]!;
+      byteLength += prefixes[i]! + suffixes[i]!;
+    }
+    const target = targetFor(byteLength);
     if (shared === 0) return copyStrings(source, suffixes, count, target, to, end);
     return joinDeltaStrings(source, prefixes, suffixes, count, target, to, end);
   } finally {

@@ -132,21 +132,11 @@ function deltaInt64s(source: ByteSource, count: number): DecodedValues {
 }
 
 function deltaStrings(source: ByteSource, count: number): DecodedValues {
-  // The prefix and suffix lengths are read twice: the first time for the size of the result.
-  const { at } = source;
-  const lengths = acquire(Int32Array, count);
-  let stringBytes = 0;
-  try {
-    for (let part = 0; part < 2; part++) {
-      readDeltaInts(source, count, lengths, 0);
-      for (let i = 0; i < count; i++) stringBytes += lengths[i]!;
-    }
-  } finally {
-    release(lengths);
-  }
-  source.at = at;
-  const target = stringTarget(count, stringBytes);
-  return stringsOf(target, readDeltaStrings(source, count, target, 0, 0));
+  let target!: StringTarget;
+  const targetFor = (byteLength: number): StringTarget =>
+    (target = stringTarget(count, byteLength));
+  const end = readDeltaStrings(source, count, targetFor, 0, 0);
+  return stringsOf(target, end);
 }
 
 /** The dictionary entries with these indices. */

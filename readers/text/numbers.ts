@@ -1,5 +1,3 @@
-import { lowPart } from '../../engine/core/exact-product.js';
-
 /** Powers of ten that a double holds exactly. */
 export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
@@ -154,4 +152,15 @@ export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): 
 export function isWiderNumber(bytes: Uint8Array, from: number, to: number): boolean {
   const text = latin1(bytes, from, to);
   return to - from < 80 && decimal.test(text) && /[.eE]/.test(text);
+}
+
+/** What is missing from the rounded product `high` of two doubles, exactly (Dekker's product, with Veltkamp's splitting). */
+function lowPart(a: number, b: number, high: number): number {
+  const scaledA = a * 134_217_729;
+  const highA = scaledA - (scaledA - a);
+  const lowA = a - highA;
+  const scaledB = b * 134_217_729;
+  const highB = scaledB - (scaledB - b);
+  const lowB = b - highB;
+  return lowA * lowB - (high - highA * highB - lowA * highB - highA * lowB);
 }

@@ -43,6 +43,8 @@ export interface SchedulerOptions {
   readonly retryMs?: number;
   /** Interval between two checks whether the files of refused datasets were restored. */
   readonly recoverMs?: number;
+  /** Interval between two removals of what has expired. */
+  readonly sweepMs?: number;
   /** Limits of downloads from other hosts; those of the budgets by default. */
   readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests replace it with a worker in their own process. */
@@ -84,8 +86,6 @@ export interface Scheduler extends Pick<
   close(): Promise<void>;
 }
 
-const sweepMs = 3_600_000;
-
 /** Creates the scheduler of a data folder. Nothing runs before `start`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const {
@@ -101,6 +101,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     quietMs = 5_000,
     retryMs = 1_000,
     recoverMs = 5_000,
+    sweepMs = 3_600_000,
     fetchLimits = {},
     jobs = declaredJobs,
   } = options;

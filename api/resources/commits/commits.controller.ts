@@ -1,6 +1,5 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
@@ -80,8 +79,7 @@ export class CommitsController extends jobController({
   ): Promise<object> {
     const signal = abortOnDisconnect(request, reply);
     const file = await commitFile(this.context, caller, row, signal);
-    const expiresAt = file.expiresAt ?? file.updatedAt + budgets.exportUrlMs;
-    const url = request.origin + exportTarget(this.context.signer, caller.user.id, file, expiresAt);
+    const url = request.origin + exportTarget(this.context.signer, caller.user.id, file);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

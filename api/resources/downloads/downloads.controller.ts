@@ -10,7 +10,7 @@ import { downloadOperations } from '../objects/objects.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { exportFile, nameIn, requireSigned } from './signed-addresses.js';
+import { exportFile, nameIn, requireExportFile, requireSigned } from './signed-addresses.js';
 
 /** Downloads of stored files by signed addresses, without credentials (contract 6.6, 11.4). */
 @Controller()
@@ -79,9 +79,9 @@ export class DownloadsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
     const row = await requireSigned(this.context, request, 'export', id, 'read');
-    if (row.status !== 'completed' || row.filename === null) throw notFound();
-    if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
-    const path = exportFile(this.context.data, row.id, row.filename);
+    if (row.status !== 'completed') throw notFound();
+    const { filename } = requireExportFile(row);
+    const path = exportFile(this.context.data, row.id, filename);
     if (!(await fileStats(path))) throw notFound(); // swept a moment ago
     return this.send(
       () => this.context.catalog.exports.get(row.id),

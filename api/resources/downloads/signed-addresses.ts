@@ -1,6 +1,7 @@
 import type { Kinds } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
+import { AppError } from '../../../engine/core/errors.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -53,15 +54,21 @@ export function downloadTarget(
   return signDownload(signer, userId, path, filename, expiresAt);
 }
 
-/** The signed path of an export's file, valid until the export expires. */
-export function exportTarget(
-  signer: UrlSigner,
-  userId: number,
-  row: ExportRow,
-  expiresAt: number,
-): string {
-  const path = `/v2/downloads/exports/${row.id}`;
-  return signDownload(signer, userId, path, row.filename ?? 'export', expiresAt);
+/** The signed path of an export's file, valid until the export expires. Throws as `requireExportFile` does. */
+export function exportTarget(signer: UrlSigner, userId: number, row: ExportRow): string {
+  const { filename, expiresAt } = requireExportFile(row);
+  return signDownload(signer, userId, `/v2/downloads/exports/${row.id}`, filename, expiresAt);
+}
+
+/** The file of a completed export. Throws `not-found` with a text that says so if it has expired. */
+export function requireExportFile({ filename, expiresAt, updatedAt }: ExportRow): {
+  readonly filename: string;
+  readonly expiresAt: number;
+} {
+  const end = expiresAt ?? updatedAt + budgets.exportUrlMs;
+  if (filename !== null && end >= Date.now()) return { filename, expiresAt: end };
+  const time = new Date(end).toISOString();
+  throw new AppError('not-found', `The file of the export expired at ${time}. Export the records again.`); // prettier-ignore
 }
 
 /** The signed path of the records that an import or a migration, whose ids do not overlap, rejected. */

@@ -39,7 +39,7 @@ export class StringSink implements ValueSink {
       case encodingId.plain:
         return readPlainStrings(page.body, count, this.#strings, to, this.#end);
       case encodingId.deltaByteArray:
-        return readDeltaStrings(page.body, count, this.#strings, to, this.#end);
+        return readDeltaStrings(page.body, count, () => this.#strings, to, this.#end);
       case encodingId.rleDictionary: {
         const entries = this.#dictionary.offsets.length - 1;
         const indices = dictionaryIndices(page, count, entries);

@@ -5,7 +5,7 @@ import type { LeafCursor } from './leaf-cursor.js';
 import type { LeafValues } from './leaf-values.js';
 import type { RecordColumn } from './record-tree.js';
 import { moveCursors, type RowBlock } from './row-blocks.js';
-import type { CellForm, WriteValue } from './scalar-text.js';
+import { writerOfMany, type CellForm, type WriteValue } from './scalar-text.js';
 
 /** The texts of the values of a cell in a block of records: that of record i is in `view` from `begins[i]` up to `ends[i]`. */
 export interface CellTexts {
@@ -198,7 +198,7 @@ export class CellTextWriter {
       return;
     }
     if (indices !== undefined && values.count <= mostEntriesPerRecord * this.#records) {
-      const known = this.#dictionary(form, values);
+      const known = this.#dictionary(form, values, write);
       this.#inDictionary.push(texts);
       for (let i = 0; i < length; i++) {
         const entry = begins[i]!;
@@ -211,6 +211,8 @@ export class CellTextWriter {
     }
     const out = this.block;
     this.#inBlock.push(texts);
+    const writeAll = writerOfMany(write, length);
+    if (writeAll !== undefined) return writeAll(out, values, begins, ends, length);
     for (let i = 0; i < length; i++) {
       const value = begins[i]!;
       if (value < 0) continue;
@@ -233,12 +235,18 @@ export class CellTextWriter {
     return begin;
   }
 
-  #dictionary(form: CellForm, values: LeafValues): DictionaryTexts {
+  #dictionary(form: CellForm, values: LeafValues, write: WriteValue): DictionaryTexts {
+    const writeAll = writerOfMany(write, values.count);
     const ofForm = mapIn(this.#dictionaries, form);
     let known = ofForm.get(values);
     if (known === undefined) {
-      known = { begins: new Int32Array(values.count).fill(unknown), ends: new Int32Array(values.count) }; // prettier-ignore
+      const { count } = values;
+      known = { begins: new Int32Array(count).fill(unknown), ends: new Int32Array(count) };
       ofForm.set(values, known);
+      if (writeAll !== undefined && count <= this.#records) {
+        for (let i = 0; i < count; i++) known.begins[i] = i;
+        writeAll(this.kept, values, known.begins, known.ends, count);
+      }
     }
     return known;
   }

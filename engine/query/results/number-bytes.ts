@@ -1,6 +1,13 @@
+import { instantiate } from '../../core/wasm-assembler.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import { shortDouble } from './short-double.js';
-import { writeShortest } from './shortest-digits.js';
+import type { LeafValues } from './leaf-values.js';
+import {
+  initialNumberMemory,
+  numberKernels,
+  numberMemory,
+  numbersAtOnce,
+} from './number-kernel.js';
 
 /*
  * Numbers as ECMAScript writes them (ECMA-262, Number::toString), as bytes: most are written without a string of their own.
@@ -8,7 +15,6 @@ import { writeShortest } from './shortest-digits.js';
 
 const zero = 48;
 const minus = 45;
-const point = 46;
 
 /** Characters below 128. */
 export function writeAscii(out: ByteSink, text: string): void {
@@ -39,29 +45,92 @@ export function writeLong(out: ByteSink, low: number, high: number): void {
   else writeAscii(out, String((BigInt(high) << 32n) | BigInt(low >>> 0)));
 }
 
-/**
- * Writes the finite double `values[i]` as `String` does; it is not an argument, because that would be an object on the heap. Whole numbers
- * and decimals of at most 15 digits, 8 of them behind the point, need no string: two decimals of 15 digits are never the same double,
- * so the first that is found is the shortest.
- */
+/** Writes the finite double `values[i]` as `String` does; it is not an argument, because that would be an object on the heap. */
 export function writeDouble(out: ByteSink, values: Float64Array, i: number): void {
-  const value = values[i]!;
-  const size = Math.abs(value);
-  if (size < 1e-6 || size >= 1e15) {
-    // Minus zero is written as zero.
-    if (size === 0) return out.byte(zero);
-    return writeAscii(out, String(value));
-  }
-  // A number that has so many decimals probably has more.
-  if (size >= 1e7 || Math.round(size * 1e8) / 1e8 === size) {
-    for (let decimals = 0; decimals < scales.length; decimals++) {
-      const scale = scales[decimals]!;
-      const digits = Math.round(size * scale);
-      if (digits > 1e15) break;
-      if (digits / scale === size) return writeDecimal(out, value < 0, digits, decimals);
+  if (made === undefined) return writeAscii(out, String(values[i]!));
+  const { doubles, numbers, ends, bytes } = made;
+  numbers[0] = values[i]!;
+  if (doubles(1) === 0) return writeAscii(out, String(values[i]!));
+  const size = ends[0]! - numberMemory.texts;
+  out.reserve(size);
+  const { bytes: into, end } = out;
+  for (let at = 0; at < size; at++) into[end + at] = bytes[numberMemory.texts + at]!;
+  out.end = end + size;
+}
+
+/**
+ * Writes many doubles or integers. `begins` has their numbers among `values`, negative for none, and gets the offsets of their texts in `out`; NaN and the
+ * infinities have none.
+ */
+export function writeNumbers(
+  out: ByteSink,
+  type: 'double' | 'long' | 'integer',
+  { int32s }: Pick<LeafValues, 'int32s'>,
+  begins: Int32Array,
+  ends: Int32Array,
+  length: number,
+): void {
+  const kernel = (made ??= makeKernels());
+  const { halves, bytes } = kernel;
+  const write = type === 'double' ? kernel.doubles : kernel.longs;
+  for (let done = 0; done < length;) {
+    const count = Math.min(length - done, numbersAtOnce);
+    for (let i = 0; i < count; i++) {
+      const value = begins[done + i]!;
+      if (value < 0) {
+        halves[2 * i] = 0;
+        halves[2 * i + 1] = 0;
+      } else if (type === 'integer') {
+        halves[2 * i] = int32s[value]!;
+        halves[2 * i + 1] = int32s[value]! >> 31;
+      } else {
+        halves[2 * i] = int32s[2 * value]!;
+        halves[2 * i + 1] = int32s[2 * value + 1]!;
+      }
     }
+    const written = write(count);
+    const shift = out.end - numberMemory.texts;
+    let end = out.end;
+    for (let i = 0; i < written; i++) {
+      const begin = end;
+      end = kernel.ends[i]! + shift;
+      begins[done + i] = begins[done + i]! < 0 || end === begin ? -1 : begin;
+      ends[done + i] = end;
+    }
+    out.append(bytes.subarray(numberMemory.texts, end - shift));
+    done += written;
+    if (written === count) continue;
+    begins[done] = out.end;
+    writeAscii(out, String(kernel.numbers[written]));
+    ends[done++] = out.end;
   }
-  if (!writeShortest(out, values, i)) writeAscii(out, String(value));
+}
+
+/** Making the kernels takes a thread some milliseconds: it does so for no page of few records. */
+const leastNumbers = 512;
+
+/** Of this thread, with the views of their memory; made for the first `leastNumbers`. */
+let made: ReturnType<typeof makeKernels> | undefined;
+
+function makeKernels() {
+  const { memory, ...functions } = instantiate<{
+    doubles(numbers: number): number;
+    longs(numbers: number): number;
+  }>(numberKernels, 1);
+  const { buffer } = memory;
+  initialNumberMemory(buffer);
+  return {
+    ...functions,
+    bytes: new Uint8Array(buffer),
+    numbers: new Float64Array(buffer, numberMemory.values, numbersAtOnce),
+    halves: new Int32Array(buffer, numberMemory.values, 2 * numbersAtOnce),
+    ends: new Int32Array(buffer, numberMemory.ends, numbersAtOnce),
+  };
+}
+
+/** Whether so many numbers are written faster by `writeNumbers` than one by one. */
+export function areMany(numbers: number): boolean {
+  return made !== undefined || numbers >= leastNumbers;
 }
 
 /** A finite 32-bit float: see `shortDouble`. */
@@ -71,21 +140,6 @@ export function writeFloat(out: ByteSink, value: number): void {
 }
 
 const float = new Float64Array(1);
-const scales = Float64Array.from({ length: 9 }, (_, decimals) => 10 ** decimals);
-
-/** `digits` divided by the scale of so many decimals. */
-function writeDecimal(out: ByteSink, isNegative: boolean, digits: number, decimals: number): void {
-  const scale = scales[decimals]!;
-  out.reserve(32);
-  if (isNegative) out.bytes[out.end++] = minus;
-  // Below 10^15 the quotient cannot be rounded up to the next whole number.
-  const whole = Math.floor(digits / scale);
-  writeWhole(out, whole);
-  if (decimals === 0) return;
-  out.reserve(10);
-  out.bytes[out.end++] = point;
-  writeDigits(out, digits - whole * scale, decimals);
-}
 
 /** A number from 0 to 999,999,999, with zeros in front where it has fewer digits than `least`. The caller reserves the room. */
 export function writeDigits(out: ByteSink, value: number, least: number): void {

@@ -2,7 +2,15 @@ import type { StoredType } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeDate, writeRaw, writeText } from './json-bytes.js';
 import type { LeafValues } from './leaf-values.js';
-import { writeAscii, writeDouble, writeFloat, writeLong, writeWhole } from './number-bytes.js';
+import {
+  areMany,
+  writeAscii,
+  writeDouble,
+  writeFloat,
+  writeLong,
+  writeNumbers,
+  writeWhole,
+} from './number-bytes.js';
 
 /** Writes one value. Returns false, and writes nothing, for NaN and the infinities, which have no text. */
 export type WriteValue = (out: ByteSink, values: LeafValues, i: number) => boolean;
@@ -53,6 +61,27 @@ export const writePlain: Writers = {
   blob: raw,
   json: raw,
 };
+
+/** Writes many values as their `WriteValue` does: see `writeNumbers`. */
+type WriteValues = (
+  out: ByteSink,
+  values: LeafValues,
+  begins: Int32Array,
+  ends: Int32Array,
+  length: number,
+) => void;
+
+const writesMany: ReadonlyMap<WriteValue, WriteValues> = new Map(
+  (['double', 'long', 'integer'] as const).map((type): [WriteValue, WriteValues] => [
+    writePlain[type],
+    (out, ...many) => writeNumbers(out, type, ...many),
+  ]),
+);
+
+/** What writes `count` values in less time than `write` does; undefined if nothing does. */
+export function writerOfMany(write: WriteValue, count: number): WriteValues | undefined {
+  return areMany(count) ? writesMany.get(write) : undefined;
+}
 
 /** How values of each type are written as JSON. */
 export const writeJson: Writers = {

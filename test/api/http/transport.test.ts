@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { startLab } from '../lab.js';
+import { until } from '../../until.js';
 import { idOf, listOf, send, startServer } from '../server.js';
 
 let datasetId: number;
@@ -335,26 +337,43 @@ describe('the server', () => {
     }
   });
 
-  test('closes the connections of an address beyond its limit, and answers on the others (W2)', async () => {
-    const other = await startServer({ limits: { socketsPerAddress: 5 } });
+  test('answers an address that has as many connections as it may, and carries out nothing on another one (W2)', async () => {
+    const other = await startServer({ limits: { connectionsPerAddress: 2 } });
+    const sockets: Socket[] = [];
+    const opened = async (): Promise<Socket> => {
+      const socket = connect(other.port, '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+      return socket;
+    };
     try {
-      const sockets = Array.from({ length: 8 }, () => connect(other.port, '127.0.0.1'));
-      const outcomes = sockets.map(async (socket) => {
-        socket.on('error', () => undefined);
-        socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
-        return Promise.race([
-          new Promise<string>((resolve) =>
-            socket.on('data', (bytes) => resolve(String(bytes).slice(0, 12))),
-          ),
-          new Promise<string>((resolve) => socket.on('close', () => resolve('closed'))),
-        ]);
+      const ann = await other.user('ann');
+      const body = JSON.stringify({ name: 'refused' });
+      const request =
+        `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n${body}`;
+      const [first, second] = [await opened(), await opened()];
+      for (const socket of [first, second])
+        expect(await exchanged(socket, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
+      const [head = '', text = ''] = (await raw(request, other.port)).split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
+      expect(head).toContain('Connection: close');
+      expect(JSON.parse(text)).toEqual({
+        detail: expect.stringMatching(/ 2 are open from this address.*--connections-per-address/),
       });
-      expect((await Promise.all(outcomes)).toSorted()).toEqual([
-        ...Array.from({ length: 5 }, () => 'HTTP/1.1 200'),
-        ...Array.from({ length: 3 }, () => 'closed'),
-      ]);
-      for (const socket of sockets) socket.destroy();
+      // Nobody who only waits is waited for.
+      const silent = [await opened(), await opened(), await opened()];
+      await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
+      expect(await exchanged(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
+      for (const socket of [first, second]) socket.destroy();
+      await until(async () => (await raw(request, other.port)).startsWith('HTTP/1.1 201 '));
+      const listed = await until(async () => {
+        const answer = await ann.get('/v2/vaults?name=refused');
+        return answer.status === 200 && listOf(answer);
+      });
+      expect(listed).toHaveLength(1);
     } finally {
+      for (const socket of sockets) socket.destroy();
       await other.close();
     }
   });
@@ -375,6 +394,12 @@ describe('the server', () => {
     }
   });
 });
+
+/** Sends bytes over a connection that stays open; what comes first. */
+async function exchanged(socket: Socket, text: string): Promise<string> {
+  socket.write(text);
+  return String((await once(socket, 'data'))[0]);
+}
 
 /** Sends bytes over a bare socket; the answer is all that comes until the other side closes. */
 function raw(text: string, port = server.port): Promise<string> {

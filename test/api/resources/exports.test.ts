@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { exportKeys, keysOf } from '../keys.js';
 import { startLab } from '../lab.js';
-import { idOf, waitFor, type Answer } from '../server.js';
+import { until } from '../../until.js';
+import { idOf, listOf, send, startServer, waitFor, type Answer } from '../server.js';
 
 const { server, ann, newDataset } = await startLab();
 
@@ -153,6 +154,48 @@ describe('exports', () => {
     expect(
       (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`)),
     ).toEqual([]);
+  });
+
+  test('expire after a day: the server removes the file, and says when it was', async () => {
+    let ahead = 0;
+    const own = await startServer({ scheduler: { now: () => Date.now() + ahead, sweepMs: 10 } });
+    try {
+      const ben = await own.user('ben');
+      const vault_id = idOf(await ben.post('/v2/vaults', { name: 'Own' }));
+      const dataset_id = idOf(await ben.post('/v2/datasets', { vault_id, name: 'd' }));
+      await ben.post('/v2/dataset_imports', { dataset_id, records: [{ n: 1 }] });
+      const from = Date.now();
+      const body = { dataset_id, format: 'csv', target_full_path: 'Own:/kept' };
+      const id = idOf(await ben.post('/v2/dataset_exports', body));
+      const path = `/v2/dataset_exports/${id}`;
+      const done = await waitFor(ben, path);
+      const expiry = String(done.json['expires_at']);
+      const day = 24 * 3_600_000;
+      expect(Date.parse(expiry)).toBeGreaterThanOrEqual(from + day);
+      expect(Date.parse(expiry)).toBeLessThanOrEqual(Date.now() + day);
+      const url = String((await ben.get(`${path}/download?redirect=`)).json['url']);
+      expect((await fetch(url)).status).toBe(200);
+      expect(await readdir(own.data.exports)).toEqual([`${id}.csv`]);
+      ahead = day + 1000;
+      await until(async () => (await own.catalog.exports.get(id))?.filename === null);
+      expect(await readdir(own.data.exports)).toEqual([]);
+      const detail = `The file of the export expired at ${new Date(Date.parse(expiry)).toISOString()}. Export the records again.`;
+      const gone = [await ben.get(`${path}/download`), await send('', 'GET', url)];
+      expect(gone.map(({ status, json }) => [status, json])).toEqual([
+        [404, { detail }],
+        [404, { detail }],
+      ]);
+      // The export itself stays, with its provenance and its file in the vault.
+      const listed = listOf(await ben.get('/v2/dataset_exports'));
+      expect(listed).toEqual([
+        expect.objectContaining({ id, status: 'completed', expires_at: expiry }),
+      ]);
+      expect((await ben.get(`${path}/provenance`)).json).toMatchObject({ export_id: id });
+      const kept = await ben.get(`/v2/objects/${String(done.json['target_object_id'])}`);
+      expect(kept.json).toMatchObject({ path: '/kept.csv', availability: 'available' });
+    } finally {
+      await own.close();
+    }
   });
 
   test('of a deleted dataset go with it', async () => {

@@ -41,6 +41,7 @@ test('reads every setting from a flag and from the environment, and the flag win
       ['127.0.0.1:9000', '10.0.0.0/8', '[::1]:80', 'fd00::/8'],
     ],
     rateLimit: ['0', 0],
+    connectionsPerAddress: ['50', 50],
     keepVersionsDays: ['0', 0],
     smtpUrl: ['smtps://me:secret@mail.test:465', 'smtps://me:secret@mail.test:465'],
     mailFrom: ['Lake <exports@mail.test>', 'Lake <exports@mail.test>'],

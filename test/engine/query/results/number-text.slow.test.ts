@@ -4,6 +4,7 @@ import {
   writeDouble,
   writeFloat,
   writeLong,
+  writeNumbers,
 } from '../../../../engine/query/results/number-bytes.js';
 import {
   doubleText,
@@ -74,6 +75,42 @@ test(`32-bit floats are written with the fewest digits that are the same float (
   for (const value of values.slice(0, 2_000))
     expect(written((out) => writeFloat(out, -value))).toBe(floatText(-value));
   expect([0.1, 16_777_216, 1e10].map(Math.fround).map(floatText)).toEqual(['0.1', '16777216', '10000000000']); // prettier-ignore
+});
+
+test(`many numbers are written as single ones (STRANDLAKE_SEED=${seed})`, () => {
+  const random = new Random(seed + 1);
+  const subnormal = 2 ** -1060;
+  const count = 2_500;
+  for (let round = 0; round < cases / 20_000; round++) {
+    const doubles = Float64Array.from({ length: count }, (_, i) => {
+      if (random.chance(0.02)) return random.chance(0.5) ? NaN : -Infinity;
+      return random.chance(0.02) ? subnormal * random.next() : (edges[i] ?? randomDouble(random));
+    });
+    const int32s = new Int32Array(doubles.buffer);
+    const longs = new BigInt64Array(doubles.buffer);
+    const numbers = random.list(count, () => (random.chance(0.1) ? -1 : random.below(count)));
+    const texts = {
+      double: (i: number) => (Number.isFinite(doubles[i]!) ? String(doubles[i]) : null),
+      long: (i: number) => String(longs[i]),
+      integer: (i: number) => String(int32s[i]),
+    };
+    for (const type of ['double', 'long', 'integer'] as const) {
+      const out = new ByteSink(8);
+      out.append(Buffer.from('before'));
+      const begins = Int32Array.from(numbers);
+      const ends = new Int32Array(count);
+      writeNumbers(out, type, { int32s }, begins, ends, count);
+      const bytes = Buffer.from(out.written());
+      const found = numbers.map((_, i) => begins[i]! < 0 ? null : bytes.toString('latin1', begins[i], ends[i])); // prettier-ignore
+      expect(found).toEqual(numbers.map((number) => (number < 0 ? null : texts[type](number))));
+      out.release();
+    }
+    // Single ones, too, are written by the kernel from then on.
+    for (const value of doubles.filter(Number.isFinite)) {
+      const alone = written((out) => writeDouble(out, Float64Array.of(value), 0));
+      if (alone !== String(value)) expect(alone).toBe(String(value));
+    }
+  }
 });
 
 test('longs are exact', () => {
