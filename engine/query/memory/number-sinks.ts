@@ -48,7 +48,7 @@ function wholeNumbers(chunks: readonly SegmentChunk[]): (words: Int32Array) => N
   return (words) => numbers(areBytes ? new Uint8Array(words) : words);
 }
 
-function numbers(found: Numbers['numbers']): Numbers {
+export function numbers(found: Numbers['numbers']): Numbers {
   return { kind: 'numbers', numbers: found, hasNonFinite: !isFiniteAll(found) };
 }
 

@@ -1,11 +1,17 @@
-import type { MemoryColumn, Numbers, SelectionBytes, SegmentView } from '../column.js';
+import type {
+  MemoryColumn,
+  NumberDictionary,
+  Numbers,
+  SelectionBytes,
+  SegmentView,
+} from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { PartialBuckets } from './partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
-import { countOncePerRow, IdCounts } from './id-counts.js';
+import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
 
@@ -33,6 +39,8 @@ export class NumberBuckets {
     const selected = selectedValues(column, selection);
     if (selected === null) return;
     if (column.offsets && this.#isOncePerRow) this.#addLists(column, selection);
+    else if (column.values.kind === 'number-dictionary' && !column.values.entries.hasNonFinite)
+      this.#addEntries(column.values, selected, valueCount(column));
     else if (column.values.kind === 'numbers' && areSmall(column.values.numbers))
       this.#addSmallOnes(column.values.numbers, selected, valueCount(column));
     else
@@ -58,6 +66,24 @@ export class NumberBuckets {
       const block = int32s(numbers.subarray(from, to));
       const { others, count } = small.add(block, selected?.subarray(from, to));
       if (count > 0) this.#add(others, 0, count);
+    }
+  }
+
+  /** Counts the indices, and groups each entry that occurs once. */
+  #addEntries(
+    { indices, entries }: NumberDictionary,
+    selected: Uint8Array | undefined,
+    length: number,
+  ): void {
+    const counts = indexCounts(indices, entries.numbers.length, length, selected);
+    const there = counts.map((_, entry) => entry).filter((entry) => counts[entry]! > 0);
+    for (let from = 0; from < there.length; from += blockLength) {
+      const block = there.subarray(from, from + blockLength);
+      const numbers = Float64Array.from(block, (entry) => entries.numbers[entry]!);
+      this.#grouping.assign(numbers, 0, block.length, found);
+      this.#counts.ensure(this.#ids.size);
+      const { table } = this.#counts;
+      for (let i = 0; i < block.length; i++) table[found[i]!]! += counts[block[i]!]!;
     }
   }
 

@@ -1,4 +1,11 @@
-import { joinSpreads, plus, splitter, type DoubleDouble, type Spread } from './double-double.js';
+import {
+  joinSpreads,
+  plus,
+  splitter,
+  twoProduct,
+  type DoubleDouble,
+  type Spread,
+} from './double-double.js';
 import { scaledInteger } from './exact-sum.js';
 import type { HugeValues, StatsPartial, StatsSpread } from './partial.js';
 
@@ -53,12 +60,34 @@ export class Stats {
     this.#smallest[0] = smallest;
     this.#largest[0] = largest;
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
+    this.#add(sum, rest);
+    this.#counts[0]! += count;
+  }
+
+  /** Adds each value as often as its count says to group 0; not for extended statistics. */
+  addCounted(values: Float64Array, counts: Uint32Array): void {
+    for (let i = 0; i < counts.length; i++) {
+      const [value, count] = [values[i]!, counts[i]!];
+      if (count === 0) continue;
+      if (Math.abs(value) >= hugeSize) {
+        this.addGrouped(new Float64Array(count).fill(value), new Uint32Array(count), count);
+        continue;
+      }
+      this.#counts[0]! += count;
+      if (value < this.#smallest[0]!) this.#smallest[0] = value;
+      if (value > this.#largest[0]!) this.#largest[0] = value;
+      const [product, error] = twoProduct(value, count);
+      this.#add(product, error);
+    }
+  }
+
+  /** Adds a number, given as the sum of two doubles, to the sum of group 0. */
+  #add(sum: number, rest: number): void {
     const whole = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumRest;
     // For integers the rest is exact as long as it stays small.
     this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumRest;
-    this.#counts[0]! += count;
   }
 
   /** Adds each of `count` values to its group. Overwrites `values`. */

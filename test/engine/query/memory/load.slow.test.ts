@@ -49,6 +49,8 @@ const bytesOf = (loaded: MemoryColumn): number => {
   const { values } = loaded;
   const arrays = [loaded.offsets, loaded.present];
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
+  if (values.kind === 'number-dictionary')
+    arrays.push(values.indices as never, values.entries.numbers as never);
   if (values.kind === 'longs') arrays.push(values.longs as never);
   if (values.kind === 'flags') arrays.push(values.flags);
   if (values.kind === 'dictionary') arrays.push(values.indices as never, values.distinct as never);
@@ -97,15 +99,24 @@ describe('a loaded column', () => {
           const hasAll = expected.every(({ length }) => length === 1);
           expect(loaded.present === undefined).toBe(hasAll);
         }
-        if (loaded.values.kind === 'numbers') {
+        const { values: kept } = loaded;
+        if (kept.kind === 'numbers' || kept.kind === 'number-dictionary') {
           const hasOther = expected.flat().some((value) => !Number.isFinite(Number(value)));
-          expect(loaded.values.hasNonFinite).toBe(hasOther);
+          const { hasNonFinite } = kept.kind === 'numbers' ? kept : kept.entries;
+          expect(hasNonFinite).toBe(hasOther);
         }
         kinds.set(loaded.values.kind, (kinds.get(loaded.values.kind) ?? 0) + 1);
       }
       file.close();
     }
-    for (const kind of ['numbers', 'longs', 'flags', 'dictionary', 'strings']) {
+    for (const kind of [
+      'numbers',
+      'number-dictionary',
+      'longs',
+      'flags',
+      'dictionary',
+      'strings',
+    ]) {
       expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
     }
   });
