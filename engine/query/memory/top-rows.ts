@@ -131,6 +131,15 @@ export class TopRows {
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     // With a single key, a row with an equal key sorts after the rows that were stored before it.
     const isLast = this.#ordering.length === 1;
+    const before = this.#worst;
+    // Many segments have no number that sorts before those of the rows that are kept.
+    if (isDictionary && typeof before === 'number') {
+      const mayBeKept = (number: number): boolean => {
+        const distance = (number - before) * sign;
+        return distance < 0 || (distance === 0 && !isLast);
+      };
+      if (!numbers.some(mayBeKept)) return;
+    }
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
       const worst = this.#worst;
