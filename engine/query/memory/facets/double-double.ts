@@ -12,7 +12,7 @@ export function twoSum(a: number, b: number): DoubleDouble {
 }
 
 /** The exact product of two doubles (Dekker 1971). */
-export function twoProduct(a: number, b: number): DoubleDouble {
+function twoProduct(a: number, b: number): DoubleDouble {
   const product = a * b;
   const [ah, al] = halves(a);
   const [bh, bl] = halves(b);

@@ -14,6 +14,8 @@ import { areMostlySmall, SmallIntegers } from './small-integers.js';
 import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
+const occurring = new Float64Array(blockLength);
+const weights = new Uint32Array(blockLength);
 
 /** Number of rows for each number of a field, or for each bin of its numbers. */
 export class NumberBuckets {
@@ -75,16 +77,26 @@ export class NumberBuckets {
     selected: Uint8Array | undefined,
     length: number,
   ): void {
-    const counts = indexCounts(indices, entries.numbers.length, length, selected);
-    const there = counts.map((_, entry) => entry).filter((entry) => counts[entry]! > 0);
-    for (let from = 0; from < there.length; from += blockLength) {
-      const block = there.subarray(from, from + blockLength);
-      const numbers = Float64Array.from(block, (entry) => entries.numbers[entry]!);
-      this.#grouping.assign(numbers, 0, block.length, found);
-      this.#counts.ensure(this.#ids.size);
-      const { table } = this.#counts;
-      for (let i = 0; i < block.length; i++) table[found[i]!]! += counts[block[i]!]!;
+    const { numbers } = entries;
+    const counts = indexCounts(indices, numbers.length, length, selected);
+    let count = 0;
+    for (let entry = 0; entry < counts.length; entry++) {
+      if (counts[entry] === 0) continue;
+      occurring[count] = numbers[entry]!;
+      weights[count++] = counts[entry]!;
+      if (count < blockLength) continue;
+      this.#addWeighted(count);
+      count = 0;
     }
+    this.#addWeighted(count);
+  }
+
+  /** Adds the first `count` numbers of `occurring`, each as often as its weight says. */
+  #addWeighted(count: number): void {
+    this.#grouping.assign(occurring, 0, count, found);
+    this.#counts.ensure(this.#ids.size);
+    const { table } = this.#counts;
+    for (let i = 0; i < count; i++) table[found[i]!]! += weights[i]!;
   }
 
   #addLists(column: MemoryColumn, selection: SelectionBytes): void {

@@ -1,11 +1,4 @@
-import {
-  joinSpreads,
-  plus,
-  splitter,
-  twoProduct,
-  type DoubleDouble,
-  type Spread,
-} from './double-double.js';
+import { joinSpreads, plus, splitter, type DoubleDouble, type Spread } from './double-double.js';
 import { scaledInteger } from './exact-sum.js';
 import type { HugeValues, StatsPartial, StatsSpread } from './partial.js';
 
@@ -66,19 +59,40 @@ export class Stats {
 
   /** Adds each value as often as its count says to group 0; not for extended statistics. */
   addCounted(values: Float64Array, counts: Uint32Array): void {
+    let smallest = this.#smallest[0]!;
+    let largest = this.#largest[0]!;
+    let sum = 0;
+    let rest = 0;
+    let all = 0;
+    // `twoProduct` and `twoSum` inlined: there are thousands of values in each segment.
     for (let i = 0; i < counts.length; i++) {
-      const [value, count] = [values[i]!, counts[i]!];
+      const count = counts[i]!;
       if (count === 0) continue;
-      if (Math.abs(value) >= hugeSize) {
+      const value = values[i]!;
+      if (value <= -hugeSize || value >= hugeSize) {
         this.addGrouped(new Float64Array(count).fill(value), new Uint32Array(count), count);
         continue;
       }
-      this.#counts[0]! += count;
-      if (value < this.#smallest[0]!) this.#smallest[0] = value;
-      if (value > this.#largest[0]!) this.#largest[0] = value;
-      const [product, error] = twoProduct(value, count);
-      this.#add(product, error);
+      all += count;
+      if (value < smallest) smallest = value;
+      if (value > largest) largest = value;
+      const product = value * count;
+      const scaledValue = splitter * value;
+      const highValue = scaledValue - (scaledValue - value);
+      const lowValue = value - highValue;
+      const scaledCount = splitter * count;
+      const highCount = scaledCount - (scaledCount - count);
+      const lowCount = count - highCount;
+      const error = highValue * highCount - product + highValue * lowCount + lowValue * highCount + lowValue * lowCount; // prettier-ignore
+      const next = sum + product;
+      const other = next - sum;
+      rest += sum - (next - other) + (product - other) + error;
+      sum = next;
     }
+    this.#smallest[0] = Math.min(this.#smallest[0]!, smallest);
+    this.#largest[0] = Math.max(this.#largest[0]!, largest);
+    this.#counts[0]! += all;
+    this.#add(sum, rest);
   }
 
   /** Adds a number, given as the sum of two doubles, to the sum of group 0. */
