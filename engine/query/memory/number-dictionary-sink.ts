@@ -7,8 +7,8 @@ import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
 /** Indices have 16 bits at most. */
 const maxEntries = 1 << 16;
-/** With more distinct numbers than one in as many, the indices save little. */
-const fewShare = 4;
+/** With more distinct numbers than one in as many, what is done once for each of them takes about as long as for each number. */
+const fewShare = 32;
 
 /** Collects doubles of a file with dictionaries as indices of the distinct ones. */
 export class NumberDictionarySink implements ValueSink {
