@@ -58,13 +58,14 @@ export function variantsTest(variants: readonly string[]): SegmentTest | undefin
     const names = boundsIn(strings, findChromosomes(rows));
     const start = boundsIn(longs, findStarts(rows));
     const stop = boundsIn(longs, findStops(rows));
-    if (names === undefined || start === undefined || stop === undefined) return true;
+    const isNear = (positions: Positions): boolean => isAmong(positions, start, stop);
+    if (names === undefined) return all.some(isNear);
     const [low, high] = names;
     if (low.equals(high)) {
       const known = byChromosome.get(lowerCase(low.toString()));
-      return known !== undefined && isAmong(known, start, stop);
+      return known !== undefined && isNear(known);
     }
-    return all.some((known) => known.mayLieBetween(low, high) && isAmong(known, start, stop));
+    return all.some((known) => known.mayLieBetween(low, high) && isNear(known));
   };
 }
 
@@ -103,16 +104,18 @@ function positionsOf(variants: readonly string[]): ReadonlyMap<string, Positions
   );
 }
 
-/** Whether one of the positions lies between these bounds. */
+/** Whether one of the positions lies between these bounds, as far as they are known. */
 function isAmong(
   { starts, stops }: Positions,
-  start: readonly [bigint, bigint],
-  stop: readonly [bigint, bigint],
+  start: readonly [bigint, bigint] | undefined,
+  stop: readonly [bigint, bigint] | undefined,
 ): boolean {
-  const [firstStart, lastStart] = [Number(start[0]), Number(start[1])];
-  const [firstStop, lastStop] = [Number(stop[0]), Number(stop[1])];
+  const [firstStart, lastStart] = (start ?? everywhere).map(Number) as [number, number];
+  const [firstStop, lastStop] = (stop ?? everywhere).map(Number) as [number, number];
   let i = firstIndex(starts.length, (index) => starts[index]! >= firstStart);
   for (; i < starts.length && starts[i]! <= lastStart; i++)
     if (stops[i]! >= firstStop && stops[i]! <= lastStop) return true;
   return false;
 }
+
+const everywhere = [-Infinity, Infinity] as const;

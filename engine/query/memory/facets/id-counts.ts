@@ -12,7 +12,7 @@ const interleavedLimit = 1 << 17;
  * has to wait for the one before it (5 million indices in long runs: 5 ms instead of 8).
  */
 export class IdCounts {
-  #tables: Tables;
+  #tables: CountTables;
 
   constructor(size = 256) {
     this.#tables = tables(size);
@@ -103,7 +103,7 @@ function isOfShorts(indices: DictionaryValues['indices']): indices is Uint16Arra
   return indices.BYTES_PER_ELEMENT === 2;
 }
 
-function tables(size: number): Tables {
+function tables(size: number): CountTables {
   const one = new Uint32Array(size);
   if (size > interleavedLimit) return [one, one, one, one];
   return [one, new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
@@ -126,9 +126,9 @@ export function indexCounts(
  * many indices at once as fit into 32 bits; `selected` has one byte, 0 or 1, for each.
  */
 
-type Tables = readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+type CountTables = readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
 
-function countBytes([a, b, c, d]: Tables, ids: Uint8Array, length: number): void {
+function countBytes([a, b, c, d]: CountTables, ids: Uint8Array, length: number): void {
   const words = wordsOf(ids.subarray(0, length));
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;
@@ -140,7 +140,11 @@ function countBytes([a, b, c, d]: Tables, ids: Uint8Array, length: number): void
   for (let i = words.length << 2; i < length; i++) a[ids[i]!]!++;
 }
 
-function countSelectedBytes([a, b, c, d]: Tables, ids: Uint8Array, selected: Uint8Array): void {
+function countSelectedBytes(
+  [a, b, c, d]: CountTables,
+  ids: Uint8Array,
+  selected: Uint8Array,
+): void {
   const [words, bytes] = [wordsOf(ids), wordsOf(selected)];
   const count = Math.min(words.length, bytes.length);
   for (let i = 0; i < count; i++) {
@@ -154,7 +158,7 @@ function countSelectedBytes([a, b, c, d]: Tables, ids: Uint8Array, selected: Uin
   for (let i = count << 2; i < selected.length; i++) a[ids[i]!]! += selected[i]!;
 }
 
-function countShorts([a, b, c, d]: Tables, ids: Uint16Array, length: number): void {
+function countShorts([a, b, c, d]: CountTables, ids: Uint16Array, length: number): void {
   const pairs = pairsOf(ids.subarray(0, length));
   const even = pairs.length & ~1;
   for (let i = 0; i < even; i += 2) {
@@ -168,7 +172,11 @@ function countShorts([a, b, c, d]: Tables, ids: Uint16Array, length: number): vo
   for (let i = even << 1; i < length; i++) a[ids[i]!]!++;
 }
 
-function countSelectedShorts([a, b, c, d]: Tables, ids: Uint16Array, selected: Uint8Array): void {
+function countSelectedShorts(
+  [a, b, c, d]: CountTables,
+  ids: Uint16Array,
+  selected: Uint8Array,
+): void {
   const [pairs, bytes] = [pairsOf(ids), wordsOf(selected)];
   const count = Math.min(pairs.length >> 1, bytes.length);
   for (let i = 0; i < count; i++) {

@@ -71,7 +71,7 @@ export class NumberBuckets {
     }
   }
 
-  /** Counts the indices, and groups each entry that occurs once. */
+  /** Counts the indices, and then groups those entries that occur, each of them once. */
   #addEntries(
     { indices, entries }: NumberDictionary,
     selected: Uint8Array | undefined,

@@ -8,7 +8,7 @@ import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
 import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
 import { variantsTest } from '../variant-place.js';
-import type { Order } from '../value-bounds.js';
+import type { Order, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
 type Equality = OfKind<'in'>;
@@ -23,8 +23,7 @@ export const equality = valueKind<Equality>({
   spans(condition, order, caseVariants) {
     const { values, ignoreCase } = condition;
     const exact = ignoreCase ? caseVariants.get(condition) : values;
-    const sorted = exact && sortedBy(order, exact);
-    return sorted?.map((value) => [value, value, true, true] as const);
+    return exact && spansOf(exact, order);
   },
   between(condition, caseVariants) {
     const { field, values, ignoreCase } = condition;
@@ -64,22 +63,25 @@ export const equality = valueKind<Equality>({
 /** With more spellings, some of them are in nearly every bloom filter by chance. */
 const mostSpellings = 64;
 
-/** Longer lists are not compared with bounds: sorting them would take longer than a part of their lookups. */
+/** Longer lists are not sorted: strings are not compared with bounds, and other values by the one span that encloses them. */
 const longestSorted = 20_000;
 
-/** The values in ascending order; undefined if they are too many, or if one of them has no place in the order. */
-function sortedBy<T>(
-  { value: valueOf, compare }: Order<T>,
+/** The values as spans, in ascending order; undefined if one of them has no place in the order. */
+function spansOf<T>(
   values: readonly Scalar[],
-): readonly T[] | undefined {
-  if (values.length > longestSorted) return undefined;
+  { value: valueOf, compare }: Order<T>,
+): readonly ValueRange<T>[] | undefined {
   const found: T[] = [];
   for (const value of values) {
     const at = valueOf(value);
     if (at === undefined) return undefined;
     found.push(at);
   }
-  return found.sort(compare);
+  if (found.length <= longestSorted)
+    return found.sort(compare).map((value) => [value, value, true, true]);
+  const least = found.reduce((a, b) => (compare(b, a) < 0 ? b : a));
+  const greatest = found.reduce((a, b) => (compare(b, a) > 0 ? b : a));
+  return [[least, greatest, true, true]];
 }
 
 /** Longer lists are bound as one value and joined: planning a statement of 100,000 parameters takes longer than running it. */
