@@ -57,6 +57,10 @@ function textOf({ values }: MemoryColumn): (row: number) => string {
   switch (values.kind) {
     case 'numbers':
       return (row) => String(values.numbers[row]! + 0);
+    case 'number-dictionary': {
+      const { indices, entries } = values;
+      return (row) => String(entries.numbers[indices[row]!]! + 0);
+    }
     case 'longs':
       return (row) => String(values.longs[row]!);
     case 'flags':

@@ -17,6 +17,8 @@ function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValue
   switch (values.kind) {
     case 'numbers':
       return { ...values, numbers: values.numbers.subarray(from, to) };
+    case 'number-dictionary':
+      return { ...values, indices: values.indices.subarray(from, to) };
     case 'longs':
       return { ...values, longs: values.longs.subarray(from, to) };
     case 'flags':

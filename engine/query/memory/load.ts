@@ -7,6 +7,7 @@ import type { Columns } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { DictionarySink } from './dictionary-sink.js';
 import type { MemoryColumn, ColumnValues } from './column.js';
+import { NumberDictionarySink } from './number-dictionary-sink.js';
 import { FlagSink, numberSink } from './number-sinks.js';
 import { dictionaryPage } from './page-column.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
@@ -44,6 +45,10 @@ export function loadColumn(
     const chunks = file.groups.map((group) => group.chunks[leaf.index]!);
     if (leaf.physical !== physicalType.byteArray) {
       const capacity = capacityOf(leaf, chunks, level);
+      if (leaf.physical === physicalType.double && chunks.every(hasDictionary)) {
+        const indices = column(file, leaf, chunks, new NumberDictionarySink(capacity), level);
+        if (indices !== undefined) return indices;
+      }
       return column(file, leaf, chunks, numbers(leaf, chunks, capacity), level)!;
     }
     if (chunks.every(hasDictionary) && !dictionary.isFull) {

@@ -58,7 +58,7 @@ function wholeNumberSink(
   return new Int32Sink(capacity, numbers, storedBytes);
 }
 
-function numbers(found: Numbers['numbers']): Numbers {
+export function numbers(found: Numbers['numbers']): Numbers {
   return { kind: 'numbers', numbers: found, hasNonFinite: !isFiniteAll(found) };
 }
 

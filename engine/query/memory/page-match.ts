@@ -36,16 +36,11 @@ export interface PageQuery {
 
 /**
  * Prepares a predicate. Undefined if it cannot be evaluated page by page: it reads the elements of a list of objects or what the text
- * index found in whole segments, it has a long list of values, or it reads no stored field at all.
+ * index found in whole segments, or it reads no stored field at all.
  */
 export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
   const conditions = conditionsIn(predicate);
-  const isWhole = conditions.some(
-    (condition) =>
-      ['any', 'terms', 'phrase'].includes(condition.kind) ||
-      (condition.kind === 'in' && condition.values.length > maxValues),
-  );
-  if (isWhole) return undefined;
+  if (conditions.some(({ kind }) => ['any', 'terms', 'phrase'].includes(kind))) return undefined;
   const names = new Set<string>();
   const leaves = new Set<string>();
   const fields = fieldsRead(predicate);
@@ -72,15 +67,10 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   };
 }
 
-/** A condition on more values than this is no lookup: nearly every page may hold one of them. */
-const maxValues = 64;
-
 /** Segments of fewer pages are read as a whole. */
 const fewPages = 8;
-/** At most one page in this many is read by itself: of more, the columns are worth keeping. */
-const pageShare = 8;
-/** Of columns in memory, at most one page in this many is evaluated by itself. */
-const spanShare = 4;
+/** At most one page in this many is read by itself, or evaluated by itself of columns in memory: of more, whole columns are worth keeping. */
+const pageShare = 4;
 /**
  * Conditions that are estimated to take fewer nanoseconds per page are evaluated over whole columns: testing the bounds of a page takes 200
  * for numbers and 700 for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
@@ -130,7 +120,7 @@ export function pagesToRead(
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
   const indexed = indexedGroups(file, query, groups);
-  return indexed && fewPagesOf(indexed, query, areVariantsPlaced, pageShare);
+  return indexed && fewPagesOf(indexed, query, areVariantsPlaced);
 }
 
 /**
@@ -145,7 +135,7 @@ export function spansToRead(
   const indexed = indexedGroups(file, query, file.groups);
   if (indexed === undefined) return undefined;
   if (pagesIn(indexed) * leastPageNs > file.rows * query.perRow) return undefined;
-  const pages = fewPagesOf(indexed, query, areVariantsPlaced, spanShare);
+  const pages = fewPagesOf(indexed, query, areVariantsPlaced);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
     const last = spans.at(-1);
@@ -204,15 +194,14 @@ function pagesIn(groups: readonly IndexedGroup[]): number {
   return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
 }
 
-/** The pages that may hold a match; undefined if they are more than one in `share`. */
+/** The pages that may hold a match; undefined if they are more than one in `pageShare`. */
 function fewPagesOf(
   groups: readonly IndexedGroup[],
   { columns, mayHold }: PageQuery,
   areVariantsPlaced: boolean,
-  share: number,
 ): readonly RowPage[] | undefined {
   const total = pagesIn(groups);
-  const most = total < fewPages ? 0 : total / share;
+  const most = total < fewPages ? 0 : total / pageShare;
   const found: RowPage[] = [];
   for (const { group, firstRows, leaves } of groups) {
     // One object for all pages: a query tests hundreds of them.

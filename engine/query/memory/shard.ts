@@ -3,6 +3,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Projected } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
+import { nsPerRow } from '../predicate/cost.js';
 import { isTermLeaf } from '../text/relevance.js';
 import { crossesValues } from '../text/text-field.js';
 import type { TextFrequencies } from '../text/weigh.js';
@@ -313,7 +314,10 @@ export class Shard {
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return undefined;
     const view = this.#cache.view(snapshot, segment);
-    const spans = isInMemory ? spansToRead(file, paged, areVariantsPlaced) : undefined;
+    // Whole columns would be looked up by tables that have to be made.
+    const hashing = hashes.includes('unmade') ? nsPerRow.hashing : 0;
+    const costly = { ...paged, perRow: paged.perRow + hashing };
+    const spans = isInMemory ? spansToRead(file, costly, areVariantsPlaced) : undefined;
     const pages = isInMemory ? undefined : pagesToRead(file, paged, groups, areVariantsPlaced);
     missed.inARow = (spans ?? pages) === undefined ? missed.inARow + 1 : 0;
     const found =

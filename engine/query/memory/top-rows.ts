@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
-import type { MemoryColumn, SelectionBytes, SegmentView } from './column.js';
+import type { ColumnValues, MemoryColumn, SelectionBytes, SegmentView } from './column.js';
 
 /** The key that sorts by the row ids of an interleaved snapshot (engine/store/row-ids.ts). */
 export const rowIdKey: OrderKey = {
@@ -83,11 +83,7 @@ export class TopRows {
     if (this.#ordering[0]!.field.name === rowIdColumn.name)
       return this.#addInOrder(view.rows, keys[0]!, baseRowId !== undefined, selected, insert);
     const first = view.column(this.#ordering[0]!.field);
-    const isPlain =
-      first !== undefined &&
-      first.offsets === undefined &&
-      first.values.kind === 'numbers' &&
-      !first.values.hasNonFinite;
+    const isPlain = first !== undefined && first.offsets === undefined && areFinite(first.values);
     if (isPlain) this.#addNumbers(first, selected, insert);
     else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
@@ -128,11 +124,22 @@ export class TopRows {
     selected: Uint8Array | undefined,
     insert: (row: number) => void,
   ): void {
-    if (values.kind !== 'numbers') return;
-    const { numbers } = values;
+    if (values.kind !== 'numbers' && values.kind !== 'number-dictionary') return;
+    const isDictionary = values.kind === 'number-dictionary';
+    const { numbers } = isDictionary ? values.entries : values;
+    const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     // With a single key, a row with an equal key sorts after the rows that were stored before it.
     const isLast = this.#ordering.length === 1;
+    const before = this.#worst;
+    // Many segments have no number that sorts before those of the rows that are kept.
+    if (isDictionary && typeof before === 'number') {
+      const mayBeKept = (number: number): boolean => {
+        const distance = (number - before) * sign;
+        return distance < 0 || (distance === 0 && !isLast);
+      };
+      if (!numbers.some(mayBeKept)) return;
+    }
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
       const worst = this.#worst;
@@ -141,7 +148,8 @@ export class TopRows {
         continue;
       }
       if (typeof worst === 'number') {
-        const distance = (numbers[row]! - worst) * sign;
+        const number = indices === undefined ? numbers[row]! : numbers[indices[row]!]!;
+        const distance = (number - worst) * sign;
         if (distance > 0 || (isLast && distance === 0)) continue;
       }
       insert(row);
@@ -165,6 +173,12 @@ export class TopRows {
       insert(row);
     }
   }
+}
+
+/** True for numbers without NaN and infinities. */
+function areFinite(values: ColumnValues): boolean {
+  if (values.kind === 'number-dictionary') return areFinite(values.entries);
+  return values.kind === 'numbers' && !values.hasNonFinite;
 }
 
 /** Returns a function from a row to its row id. */
@@ -198,6 +212,10 @@ function valueReader({ values }: MemoryColumn): (i: number) => SortValue {
   switch (values.kind) {
     case 'numbers':
       return (i) => values.numbers[i]!;
+    case 'number-dictionary': {
+      const { indices, entries } = values;
+      return (i) => entries.numbers[indices[i]!]!;
+    }
     case 'longs':
       return (i) => values.longs[i]!;
     case 'flags':

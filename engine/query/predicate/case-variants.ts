@@ -1,4 +1,5 @@
 import { lowerCase } from '../../text/fold.js';
+import { firstIndex } from './value-bounds.js';
 
 /**
  * Returns a function that tells whether some case variant of one of these strings lies between two bounds, in the order of UTF-8 bytes.
@@ -9,21 +10,51 @@ export function caseVariantsBetween(
 ): ((low: Buffer, high: Buffer) => boolean) | undefined {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
-  const lower = [...new Set(values.map(lowerCase))].sort((a, b) => (a < b ? -1 : 1));
-  const spelled = lower.map((value) => Array.from(value, variantsOf));
-  const bytes = lower.map((value) => Buffer.from(value));
-  return (low, high) => {
-    const common = commonPrefix(low, high);
-    // Every string between the bounds begins with what the bounds have in common.
-    const [from, to] = range(lower, lowerCase(common));
-    for (let i = from; i < to; i++) {
-      const plain = bytes[i]!;
-      if (Buffer.compare(plain, low) >= 0 && Buffer.compare(plain, high) <= 0) return true;
-      const least = leastFrom(spelled[i]!, low);
-      if (least !== undefined && Buffer.compare(least, high) <= 0) return true;
+  const lower = [...new Set(values.map(lowerCase))].sort();
+  return (low, high) => anyBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, low, high);
+}
+
+/** Strings that begin with the same `depth` characters: those from index `from` to before index `to`, of a sorted list. */
+interface Alike {
+  readonly from: number;
+  readonly to: number;
+  readonly depth: number;
+}
+
+/**
+ * Whether a case variant of one of the strings, from its character `depth` on, lies between what the bounds have from byte `at` on. A bound is undefined if
+ * the characters before lie inside of it already.
+ */
+function anyBetween(
+  sorted: readonly string[],
+  { from, to, depth }: Alike,
+  at: number,
+  low: Buffer | undefined,
+  high: Buffer | undefined,
+): boolean {
+  if (low === undefined && high === undefined) return from < to;
+  let first = from;
+  if (first < to && sorted[first]!.length === depth) {
+    if (low === undefined || low.length === at) return true;
+    first++;
+  }
+  while (first < to) {
+    const char = sorted[first]!.charAt(depth);
+    const isLast = sorted[to - 1]!.charAt(depth) === char;
+    const next = isLast
+      ? to
+      : first + firstIndex(to - first, (i) => sorted[first + i]!.charAt(depth) > char);
+    for (const choice of variantsOf(char)) {
+      const aboveLow = low === undefined ? 1 : compareAt(choice, low, at);
+      const aboveHigh = high === undefined ? -1 : compareAt(choice, high, at);
+      if (aboveLow < 0 || aboveHigh > 0) continue;
+      const alike = { from: first, to: next, depth: depth + 1 };
+      const [below, above] = [aboveLow === 0 ? low : undefined, aboveHigh === 0 ? high : undefined];
+      if (anyBetween(sorted, alike, at + choice.length, below, above)) return true;
     }
-    return false;
-  };
+    first = next;
+  }
+  return false;
 }
 
 /** All case variants of these strings; undefined if they are more than `most`, or if a string is not ASCII. */
@@ -54,33 +85,6 @@ export function caseVariantsOf(
   return all.size > most ? undefined : [...all];
 }
 
-/** The whole characters that both begin with. */
-function commonPrefix(low: Buffer, high: Buffer): string {
-  const most = Math.min(low.length, high.length);
-  let end = 0;
-  // Only ASCII: the lower case of other characters may have another length.
-  while (end < most && low[end] === high[end] && low[end]! < 0x80) end++;
-  return low.toString('latin1', 0, end);
-}
-
-/** The indices of the strings that begin with a prefix: from, and to before. */
-function range(sorted: readonly string[], prefix: string): readonly [number, number] {
-  const first = lowerBound(sorted, (value) => value < prefix);
-  const last = lowerBound(sorted, (value) => value < prefix || value.startsWith(prefix));
-  return [first, last];
-}
-
-/** The index of the first string for which the test, true for the strings before it, is false. */
-function lowerBound(sorted: readonly string[], isBefore: (value: string) => boolean): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isBefore(sorted[middle]!)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** The characters whose lower case is this one, in the order of their bytes. Beyond ASCII, they are the signs of Kelvin and the dotted I. */
 function variantsOf(char: string): readonly Buffer[] {
   const known = variants.get(char);
@@ -93,36 +97,6 @@ function variantsOf(char: string): readonly Buffer[] {
 
 const variants = new Map<string, readonly Buffer[]>();
 
-/**
- * The least case variant of a string that is not below a bound, in bytes; undefined if all are below it. `spelled` has the variants of each
- * character.
- */
-function leastFrom(spelled: readonly (readonly Buffer[])[], bound: Buffer): Buffer | undefined {
-  const taken: Buffer[] = [];
-  /** The variant that leaves the bound upwards at the last possible character, and how many characters precede it. */
-  let larger: Buffer | undefined;
-  let preceding = 0;
-  let at = 0;
-  for (let i = 0; i < spelled.length; i++) {
-    if (at === bound.length) return complete(taken, spelled, i);
-    let equal: Buffer | undefined;
-    let above: Buffer | undefined;
-    for (const choice of spelled[i]!) {
-      const sign = compareAt(choice, bound, at);
-      if (sign === 0) equal = choice;
-      else if (sign > 0) above ??= choice;
-    }
-    if (above !== undefined) [larger, preceding] = [above, i];
-    if (equal === undefined) break;
-    taken.push(equal);
-    at += equal.length;
-    if (i === spelled.length - 1 && at === bound.length) return Buffer.concat(taken);
-  }
-  if (spelled.length === 0 && bound.length === 0) return Buffer.alloc(0);
-  if (larger === undefined) return undefined;
-  return complete([...taken.slice(0, preceding), larger], spelled, preceding + 1);
-}
-
 /** Compares the bytes of a character with those of the bound at a position. */
 function compareAt(choice: Buffer, bound: Buffer, at: number): number {
   for (let i = 0; i < choice.length; i++) {
@@ -131,13 +105,4 @@ function compareAt(choice: Buffer, bound: Buffer, at: number): number {
     if (choice[i] !== other) return choice[i]! - other;
   }
   return 0;
-}
-
-/** The least way to go on with the characters from `from`: each in its first variant. */
-function complete(
-  taken: readonly Buffer[],
-  spelled: readonly (readonly Buffer[])[],
-  from: number,
-): Buffer {
-  return Buffer.concat([...taken, ...spelled.slice(from).map(([first]) => first!)]);
 }

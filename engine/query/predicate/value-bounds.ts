@@ -16,8 +16,8 @@ export type ValueRange<T> = readonly [
 ];
 
 /**
- * Returns a function from a column's smallest and largest value that is false only if none of the spans holds a value between
- * them; undefined if the type has no order, or no spans are known.
+ * Returns a function from a column's smallest and largest value that is false only if none of the spans, which ascend and do not overlap, holds a
+ * value between them; undefined if the type has no order, or no spans are known.
  */
 export function boundsTest(
   type: FieldRef['type'],
@@ -30,11 +30,25 @@ export function boundsTest(
     const low = order.lower(min);
     const high = order.upper(max);
     if (low === undefined || high === undefined) return true;
-    return spans.some(([from, to, includesFrom, includesTo]) => {
-      if (to !== undefined && isBefore(order, to, low, includesTo)) return false;
-      return from === undefined || !isBefore(order, high, from, includesFrom);
+    const first = firstIndex(spans.length, (i) => {
+      const [, to, , includesTo] = spans[i]!;
+      return to === undefined || !isBefore(order, to, low, includesTo);
     });
+    if (first === spans.length) return false;
+    const [from, , includesFrom] = spans[first]!;
+    return from === undefined || !isBefore(order, high, from, includesFrom);
   };
+}
+
+/** The first index from which on the test holds, by a binary search; `count` if it never does. */
+export function firstIndex(count: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** The same for strings, from a test of the bounds themselves. */
@@ -121,7 +135,8 @@ const longOf = (statistic: Statistic): bigint | undefined => {
   const text = typeof statistic === 'boolean' ? '' : String(statistic);
   return /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 };
-const longs: Order<bigint> = {
+/** The order of whole numbers. */
+export const longs: Order<bigint> = {
   value: (value) => (typeof value === 'bigint' ? value : undefined),
   lower: longOf,
   upper: longOf,

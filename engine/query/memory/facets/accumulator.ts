@@ -1,7 +1,8 @@
 import type { Unsupported } from '../../unsupported.js';
 import type { Facet } from '../../request/facets.js';
 import type { SelectionBytes, SegmentView } from '../column.js';
-import { eachBlock } from './blocks.js';
+import { eachBlock, selectedValues, valueCount } from './blocks.js';
+import { indexCounts } from './id-counts.js';
 import { NumberBuckets } from './number-buckets.js';
 import { NumberIds } from './number-ids.js';
 import { Overflow } from './overflow.js';
@@ -51,7 +52,7 @@ function counterOf(facet: Facet, overflow: Overflow): Counter {
 }
 
 class StatsCounter implements Counter {
-  readonly #facet: Facet;
+  readonly #facet: Extract<Facet, { kind: 'stats' }>;
   readonly #overflow: Overflow;
   readonly #stats: Stats;
 
@@ -64,6 +65,18 @@ class StatsCounter implements Counter {
   add(view: SegmentView, selection: SelectionBytes): void {
     const column = view.column(this.#facet.field);
     if (!column) return;
+    const { values: stored } = column;
+    if (
+      stored.kind === 'number-dictionary' &&
+      !stored.entries.hasNonFinite &&
+      !this.#facet.extended
+    ) {
+      const selected = selectedValues(column, selection);
+      if (selected === null) return;
+      const numbers = stored.entries.numbers as Float64Array;
+      const counts = indexCounts(stored.indices, numbers.length, valueCount(column), selected);
+      return this.#stats.addCounted(numbers, counts);
+    }
     eachBlock(column, selection, this.#overflow, (values, start, count) =>
       this.#stats.addBlock(values, start, count),
     );

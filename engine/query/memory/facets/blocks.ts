@@ -1,4 +1,4 @@
-import type { MemoryColumn, SelectionBytes } from '../column.js';
+import type { MemoryColumn, NumberDictionary, SelectionBytes } from '../column.js';
 import type { Overflow } from './overflow.js';
 
 /** Number of values that are processed together: few enough for the L1 and L2 caches, many enough to repay a call. */
@@ -36,13 +36,23 @@ export function doublesOf(
   overflow: Overflow,
 ): Float64Array {
   if (values.kind === 'flags') doubles.set(values.flags.subarray(from, to));
+  else if (values.kind === 'number-dictionary' && !values.entries.hasNonFinite)
+    gather(values, from, to);
   else if (values.kind === 'numbers' && !values.hasNonFinite)
     doubles.set(values.numbers.subarray(from, to));
   else
     overflow.set(
-      values.kind === 'numbers' ? 'NaN or an infinity' : `${values.kind} in a column of numbers`,
+      values.kind === 'numbers' || values.kind === 'number-dictionary'
+        ? 'NaN or an infinity'
+        : `${values.kind} in a column of numbers`,
     );
   return doubles;
+}
+
+function gather({ indices, entries }: NumberDictionary, from: number, to: number): void {
+  const { numbers } = entries;
+  const block = indicesOf(indices, from, to);
+  for (let i = 0; i < to - from; i++) doubles[i] = numbers[block[i]!]!;
 }
 
 /**

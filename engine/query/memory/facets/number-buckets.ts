@@ -1,13 +1,21 @@
-import type { MemoryColumn, Numbers, SelectionBytes, SegmentView } from '../column.js';
+import type {
+  MemoryColumn,
+  NumberDictionary,
+  Numbers,
+  SelectionBytes,
+  SegmentView,
+} from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { PartialBuckets } from './partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
-import { countOncePerRow, IdCounts } from './id-counts.js';
+import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
+const occurring = new Float64Array(blockLength);
+const weights = new Uint32Array(blockLength);
 
 /** Number of rows for each number of a field, or for each bin of its numbers. */
 export class NumberBuckets {
@@ -33,6 +41,8 @@ export class NumberBuckets {
     const selected = selectedValues(column, selection);
     if (selected === null) return;
     if (column.offsets && this.#isOncePerRow) this.#addLists(column, selection);
+    else if (column.values.kind === 'number-dictionary' && !column.values.entries.hasNonFinite)
+      this.#addEntries(column.values, selected, valueCount(column));
     else if (column.values.kind === 'numbers' && areSmall(column.values.numbers))
       this.#addSmallOnes(column.values.numbers, selected, valueCount(column));
     else
@@ -59,6 +69,34 @@ export class NumberBuckets {
       const { others, count } = small.add(block, selected?.subarray(from, to));
       if (count > 0) this.#add(others, 0, count);
     }
+  }
+
+  /** Counts the indices, and then groups those entries that occur, each of them once. */
+  #addEntries(
+    { indices, entries }: NumberDictionary,
+    selected: Uint8Array | undefined,
+    length: number,
+  ): void {
+    const { numbers } = entries;
+    const counts = indexCounts(indices, numbers.length, length, selected);
+    let count = 0;
+    for (let entry = 0; entry < counts.length; entry++) {
+      if (counts[entry] === 0) continue;
+      occurring[count] = numbers[entry]!;
+      weights[count++] = counts[entry]!;
+      if (count < blockLength) continue;
+      this.#addWeighted(count);
+      count = 0;
+    }
+    this.#addWeighted(count);
+  }
+
+  /** Adds the first `count` numbers of `occurring`, each as often as its weight says. */
+  #addWeighted(count: number): void {
+    this.#grouping.assign(occurring, 0, count, found);
+    this.#counts.ensure(this.#ids.size);
+    const { table } = this.#counts;
+    for (let i = 0; i < count; i++) table[found[i]!]! += weights[i]!;
   }
 
   #addLists(column: MemoryColumn, selection: SelectionBytes): void {

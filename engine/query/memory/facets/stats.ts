@@ -53,12 +53,55 @@ export class Stats {
     this.#smallest[0] = smallest;
     this.#largest[0] = largest;
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
+    this.#add(sum, rest);
+    this.#counts[0]! += count;
+  }
+
+  /** Adds each value as often as its count says to group 0; not for extended statistics. */
+  addCounted(values: Float64Array, counts: Uint32Array): void {
+    let smallest = this.#smallest[0]!;
+    let largest = this.#largest[0]!;
+    let sum = 0;
+    let rest = 0;
+    let all = 0;
+    // `twoProduct` and `twoSum` inlined: there are thousands of values in each segment.
+    for (let i = 0; i < counts.length; i++) {
+      const count = counts[i]!;
+      if (count === 0) continue;
+      const value = values[i]!;
+      if (value <= -hugeSize || value >= hugeSize) {
+        this.addGrouped(new Float64Array(count).fill(value), new Uint32Array(count), count);
+        continue;
+      }
+      all += count;
+      if (value < smallest) smallest = value;
+      if (value > largest) largest = value;
+      const product = value * count;
+      const scaledValue = splitter * value;
+      const highValue = scaledValue - (scaledValue - value);
+      const lowValue = value - highValue;
+      const scaledCount = splitter * count;
+      const highCount = scaledCount - (scaledCount - count);
+      const lowCount = count - highCount;
+      const error = highValue * highCount - product + highValue * lowCount + lowValue * highCount + lowValue * lowCount; // prettier-ignore
+      const next = sum + product;
+      const other = next - sum;
+      rest += sum - (next - other) + (product - other) + error;
+      sum = next;
+    }
+    this.#smallest[0] = Math.min(this.#smallest[0]!, smallest);
+    this.#largest[0] = Math.max(this.#largest[0]!, largest);
+    this.#counts[0]! += all;
+    this.#add(sum, rest);
+  }
+
+  /** Adds a number, given as the sum of two doubles, to the sum of group 0. */
+  #add(sum: number, rest: number): void {
     const whole = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumRest;
     // For integers the rest is exact as long as it stays small.
     this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumRest;
-    this.#counts[0]! += count;
   }
 
   /** Adds each of `count` values to its group. Overwrites `values`. */

@@ -31,6 +31,8 @@ export class StringBuckets {
     if (values.kind === 'dictionary') this.#dictionary ??= values.dictionary;
     const isKnown = values.kind === 'dictionary' && values.dictionary === this.#dictionary;
     const length = valueCount(column);
+    if (isKnown && !column.offsets)
+      return this.#countsOf(isKnown).addIndices(values.indices, length, selected);
     const list = column.offsets && new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
@@ -38,7 +40,7 @@ export class StringBuckets {
         ? indicesOf(values.indices, from, to)
         : this.#ids.ids(column, selected, from, to);
       if (list) list.set(ids.subarray(0, to - from), from);
-      else this.#count(isKnown, ids, to - from, selected, from);
+      else this.#count(ids, to - from, selected, from);
     }
     if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).table);
   }
@@ -75,14 +77,8 @@ export class StringBuckets {
     return isKnown ? this.#dictionary!.strings.length : this.#ids.size;
   }
 
-  #count(
-    isKnown: boolean,
-    ids: Uint32Array,
-    length: number,
-    selected: Uint8Array | undefined,
-    from: number,
-  ): void {
-    const counts = this.#countsOf(isKnown);
+  #count(ids: Uint32Array, length: number, selected: Uint8Array | undefined, from: number): void {
+    const counts = this.#countsOf(false);
     if (selected) counts.addSelected(ids, length, selected, from);
     else counts.add(ids, length);
   }

@@ -1,5 +1,5 @@
 import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
-import { acquireBytes, wordsOf } from '../selection-bytes.js';
+import { acquireBytes, countOnes, releaseBytes, wordsOf } from '../selection-bytes.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
@@ -55,6 +55,21 @@ export function dictionaryTest(test: EntryTest): DictionaryTest {
       return isUnsupported(matches) ? matches : found(matches, indices, distinct, count, within);
     },
   };
+}
+
+/** The values whose indices are those of selected entries; `entries` selects among all entries of a dictionary. */
+export function ofEntries(
+  entries: Tested,
+  indices: DictionaryValues['indices'],
+  count: number,
+  within: SelectionVector,
+): Tested {
+  if (entries === 'all' || entries === 'none' || isUnsupported(entries)) return entries;
+  if (isSparse(entries)) throw new Error('the entries are selected by bytes');
+  const matches = { table: entries, known: entries.length, hits: countOnes(entries), last: entries.lastIndexOf(1) }; // prettier-ignore
+  const values = found(matches, indices, undefined, count, within);
+  releaseBytes(entries);
+  return values;
 }
 
 function found(

@@ -3,6 +3,7 @@ import { invert } from '../selection-bytes.js';
 import type { OfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
+import { ofEntries } from './dictionary-test.js';
 import { listed } from './number-list.js';
 import {
   doubleSpan,
@@ -104,6 +105,10 @@ function numeric(
 ): ValueTest {
   return {
     find(values, count, within) {
+      if (values.kind === 'number-dictionary') {
+        const { entries, indices } = values;
+        return ofEntries(find(entries, entries.numbers.length, 'all'), indices, count, within);
+      }
       if (values.kind !== 'numbers' && values.kind !== 'longs')
         return mismatch('numbers', values.kind);
       return find(values, count, within);

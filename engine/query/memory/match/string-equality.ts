@@ -7,7 +7,7 @@ import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { ascending } from './selection-vector.js';
-import { scanEnding, scanEqual } from './string-scan.js';
+import { equalScan, scanEnding } from './string-scan.js';
 import { someOf, stringAt, stringTest } from './string-test.js';
 
 /** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
@@ -18,6 +18,7 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
   let set: ReadonlySet<string> | undefined;
   const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
   let bytes: WantedBytes | undefined;
+  let scan: ReturnType<typeof equalScan> | undefined;
   return stringTest({
     probesHashes: true,
     entries: (...given) => entriesAmong(wanted(), form)(...given),
@@ -26,7 +27,7 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
       if (some !== undefined) return some;
       const table = hashes();
       if (table === undefined && list.length > fewValues)
-        return scanEqual(stored, count, wanted(), ignoreCase);
+        return (scan ??= equalScan(wanted(), form))(stored, count);
       const own = (bytes ??= new WantedBytes(list));
       const found: number[] = [];
       const isWanted = (i: number, value: number): boolean =>

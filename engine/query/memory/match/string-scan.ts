@@ -1,4 +1,3 @@
-import { lowerCase } from '../../../text/fold.js';
 import type { Utf8Strings } from '../column.js';
 import { rowOf } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
@@ -119,53 +118,70 @@ export function scanEnding(
     return;
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const folded = ignoreCase ? 0x20202020 : 0;
-  const wanted = text.readInt32LE(text.length - 4) | folded;
+  const fold = ignoreCase ? folded : 0;
+  const wanted = text.readInt32LE(text.length - 4) | fold;
   let start = offsets[0]!;
   for (let value = 0; value < count; value++) {
     const end = offsets[value + 1]!;
     // The lower case of characters outside ASCII may have other bytes, and another number of them.
     const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
     start = end;
-    if ((last | folded) === wanted || (last & 0x80808080) !== 0) each(value);
+    if ((last | fold) === wanted || (last & 0x80808080) !== 0) each(value);
   }
 }
 
-/** Selects the values that equal one of these strings, where there is no table of hashes: a weak hash of each value rules out most. */
-export function scanEqual(
-  values: Utf8Strings,
-  count: number,
+/**
+ * Returns a function that selects the values that equal one of these strings, all in the form that `form` gives values, where there is no table of hashes:
+ * the last eight bytes of a value rule out most.
+ */
+export function equalScan(
   wanted: ReadonlySet<string>,
-  ignoreCase: boolean,
-): SelectionVector {
-  const { bytes, offsets } = values;
-  let size = 1024;
-  while (size < 16 * wanted.size) size *= 2;
+  form: (value: string) => string,
+): (values: Utf8Strings, count: number) => SelectionVector {
+  let size = 1 << 12;
+  while (size < 64 * wanted.size) size *= 2;
   const maybe = new Uint8Array(size);
+  const mask = size - 1;
   for (const text of wanted) {
-    const hash = hashOf(Buffer.from(text), 0, Buffer.byteLength(text));
-    if (hash >= 0) maybe[hash & (size - 1)] = 1;
+    const bytes = Buffer.from(text);
+    maybe[endingHash(new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length) & mask] = 1;
   }
-  const found: number[] = [];
-  let start = offsets[0]!;
-  for (let value = 0; value < count; value++) {
-    const end = offsets[value + 1]!;
-    const hash = hashOf(bytes, start, end);
-    start = end;
-    if (hash >= 0 && maybe[hash & (size - 1)] === 0) continue;
-    const text = stringAt(values, value);
-    if (wanted.has(ignoreCase ? lowerCase(text) : text)) found.push(value);
-  }
-  return found.length === 0 ? 'none' : Int32Array.from(found);
+  return (values, count) => {
+    const { bytes, offsets } = values;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const found: number[] = [];
+    let start = offsets[0]!;
+    for (let value = 0; value < count; value++) {
+      const end = offsets[value + 1]!;
+      const hash = endingHash(view, start, end);
+      start = end;
+      if (hash >= 0 && maybe[hash & mask] === 0) continue;
+      if (wanted.has(form(stringAt(values, value)))) found.push(value);
+    }
+    return found.length === 0 ? 'none' : Int32Array.from(found);
+  };
 }
 
-/** A hash of ASCII bytes that ignores letter case; -1 for other bytes. */
-function hashOf(bytes: Buffer, start: number, end: number): number {
+/** Sets the bit in which the two cases of a letter of ASCII differ, in each of four bytes. */
+const folded = 0x20202020;
+
+/** A hash of the last eight bytes that ignores letter case; -1 for other bytes than ASCII, whose lower case may have other bytes. */
+function endingHash(view: DataView, start: number, end: number): number {
+  if (end - start < 8) return shortHash(view, start, end);
+  const low = view.getInt32(end - 8, true);
+  const high = view.getInt32(end - 4, true);
+  if (((low | high) & 0x80808080) !== 0) return -1;
+  const hash = Math.imul(Math.imul(low | folded, 0x9e3779b1) ^ (high | folded), 0x85ebca6b);
+  return (hash ^ (hash >>> 15)) & 0x7fff_ffff;
+}
+
+/** The same for strings of less than eight bytes. */
+function shortHash(view: DataView, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
+    const byte = view.getUint8(at);
     if (byte >= 0x80) return -1;
-    hash = Math.imul(hash ^ (byte >= 0x41 && byte <= 0x5a ? byte + 32 : byte), 0x01000193);
+    hash = Math.imul(hash ^ (byte | 0x20), 0x01000193);
   }
   return (hash ^ (hash >>> 15)) & 0x7fff_ffff;
 }

@@ -7,8 +7,8 @@ import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { plainOf } from '../plain-values.js';
 import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
-import { placeOfVariants } from '../variant-place.js';
-import type { Order } from '../value-bounds.js';
+import { variantsTest } from '../variant-place.js';
+import type { Order, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
 type Equality = OfKind<'in'>;
@@ -23,23 +23,23 @@ export const equality = valueKind<Equality>({
   spans(condition, order, caseVariants) {
     const { values, ignoreCase } = condition;
     const exact = ignoreCase ? caseVariants.get(condition) : values;
-    const spans = exact && spansOf(exact, order);
-    return spans && joined(spans, order).map(([from, to]) => [from, to, true, true] as const);
+    return exact && spansOf(exact, order);
   },
   between(condition, caseVariants) {
     const { field, values, ignoreCase } = condition;
     if (!ignoreCase || familyOf(field.type) !== 'string' || caseVariants.has(condition))
       return undefined;
-    if (values.length > maxSpans) return undefined;
+    if (values.length > longestSorted) return undefined;
     return caseVariantsBetween(values.map(String));
   },
   spellings(condition, caseVariants) {
     const { field, values, ignoreCase } = condition;
     if (familyOf(field.type) !== 'string' || field.isNumberInText) return undefined;
+    if (values.length > mostSpellings) return undefined;
     const strings = values.map(String);
     return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, mostSpellings)) : strings; // prettier-ignore
   },
-  place: ({ values }) => placeOfVariants(values.map(String)),
+  place: ({ values }) => variantsTest(values.map(String)),
   valueSql: (condition, statement) => foldedSql(condition, statement),
   fieldSql,
   valueTest(condition) {
@@ -63,27 +63,25 @@ export const equality = valueKind<Equality>({
 /** With more spellings, some of them are in nearly every bloom filter by chance. */
 const mostSpellings = 64;
 
-function spansOf<T>(values: readonly Scalar[], order: Order<T>): readonly [T, T][] | undefined {
-  const spans: [T, T][] = [];
+/** Longer lists are not sorted: strings are not compared with bounds, and other values by the one span that encloses them. */
+const longestSorted = 20_000;
+
+/** The values as spans, in ascending order; undefined if one of them has no place in the order. */
+function spansOf<T>(
+  values: readonly Scalar[],
+  { value: valueOf, compare }: Order<T>,
+): readonly ValueRange<T>[] | undefined {
+  const found: T[] = [];
   for (const value of values) {
-    const at = order.value(value);
+    const at = valueOf(value);
     if (at === undefined) return undefined;
-    spans.push([at, at]);
+    found.push(at);
   }
-  return spans;
-}
-
-/** More spans than this are replaced by the one span that encloses them. */
-const maxSpans = 64;
-
-function joined<T>(spans: readonly [T, T][], order: Order<T>): readonly [T, T][] {
-  if (spans.length <= maxSpans) return spans;
-  let [from, to] = spans[0]!;
-  for (const [first, last] of spans) {
-    if (order.compare(first, from) < 0) from = first;
-    if (order.compare(last, to) > 0) to = last;
-  }
-  return [[from, to]];
+  if (found.length <= longestSorted)
+    return found.sort(compare).map((value) => [value, value, true, true]);
+  const least = found.reduce((a, b) => (compare(b, a) < 0 ? b : a));
+  const greatest = found.reduce((a, b) => (compare(b, a) > 0 ? b : a));
+  return [[least, greatest, true, true]];
 }
 
 /** Longer lists are bound as one value and joined: planning a statement of 100,000 parameters takes longer than running it. */

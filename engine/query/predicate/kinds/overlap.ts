@@ -9,10 +9,10 @@ export const overlap = valueKind<OfKind<'overlap'>>({
   cost: () => rowCost(nsPerRow.region),
   unsupportedOver: onlyStrings,
   spans: () => undefined,
-  place({ chromosome, start, stop }) {
+  place({ chromosome, start, stop }, mayHold) {
     // The chromosome of a variant is compared without `chr`; one with a dash could be taken for a chromosome and a position.
     if (chromosome.includes('-')) return undefined;
-    return placed([chromosome, `chr${chromosome}`], [null, stop], [start, null]);
+    return mayHold(placed([chromosome, `chr${chromosome}`], stop, start));
   },
   valueSql({ build, chromosome, start, stop }, { dialect, params }) {
     const isBuild = build === null ? undefined : params.add('string', build.toLowerCase());

@@ -3,7 +3,7 @@ import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
-import { supported, unsupported, type PredicateKind } from '../kind.js';
+import { supported, unsupported, type PredicateKind, type SegmentTest } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
@@ -34,8 +34,11 @@ export interface ValueKind<C extends ValueCondition> {
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
   /** All strings that satisfy the condition, where these are few; undefined if they are not. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
-  /** Where the records with matching variants lie, if the field is that of variants; undefined if this is not known. */
-  place?(condition: C): Predicate | undefined;
+  /**
+   * If the field is that of variants: a test of where records lie, by the statistics of their coordinates, that is false only if none of them can have a
+   * matching variant; undefined if this is not known.
+   */
+  place?(condition: C, mayHold: (place: Predicate) => SegmentTest): SegmentTest | undefined;
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
   /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
@@ -67,8 +70,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     },
     mayHold(condition, { caseVariants, mayHold }) {
       const { field } = condition;
-      const place = isVariant(field) ? parts.place?.(condition) : undefined;
-      const mayLie = place && mayHold(place);
+      const mayLie = isVariant(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
       /** Null: the bounds do not tell. Where variants are found by their places, it is not asked. */
       let inside: ((min: Statistic, max: Statistic) => boolean) | null | undefined;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn, Numbers } from '../../../../engine/query/memory/column.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
@@ -49,6 +49,8 @@ const bytesOf = (loaded: MemoryColumn): number => {
   const { values } = loaded;
   const arrays = [loaded.offsets, loaded.present];
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
+  if (values.kind === 'number-dictionary')
+    arrays.push(values.indices as never, values.entries.numbers as never);
   if (values.kind === 'longs') arrays.push(values.longs as never);
   if (values.kind === 'flags') arrays.push(values.flags);
   if (values.kind === 'dictionary') arrays.push(values.indices as never, values.distinct as never);
@@ -96,16 +98,52 @@ describe('a loaded column', () => {
         const isList = along.some((one) => one.isList);
         if (!isList) expect(loaded.offsets).toBeUndefined();
         if (loaded.offsets === undefined) expect(loaded.present === undefined).toBe(hasOneEach);
-        if (loaded.values.kind === 'numbers') {
+        const { values: kept } = loaded;
+        if (kept.kind === 'numbers' || kept.kind === 'number-dictionary') {
           const hasOther = expected.flat().some((value) => !Number.isFinite(Number(value)));
-          expect(loaded.values.hasNonFinite).toBe(hasOther);
+          const { hasNonFinite } = kept.kind === 'numbers' ? kept : kept.entries;
+          expect(hasNonFinite).toBe(hasOther);
         }
         kinds.set(loaded.values.kind, (kinds.get(loaded.values.kind) ?? 0) + 1);
       }
       file.close();
     }
-    for (const kind of ['numbers', 'longs', 'flags', 'dictionary', 'strings']) {
+    for (const kind of [
+      'numbers',
+      'number-dictionary',
+      'longs',
+      'flags',
+      'dictionary',
+      'strings',
+    ]) {
       expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
+    }
+  });
+
+  test('of doubles that repeat has indices of the distinct ones', async () => {
+    const loadedOf = async (values: readonly number[]): Promise<MemoryColumn> => {
+      const cuts = [Math.floor(values.length / 3)];
+      const file = await segmentOf([column('double')], [values], cuts);
+      try {
+        return loadColumn(file, ['x'], new GrowingDictionary())!;
+      } finally {
+        file.close();
+      }
+    };
+    const repeated = (distinct: readonly number[], rows: number): number[] =>
+      Array.from({ length: rows }, (_, i) => distinct[(i * 7) % distinct.length]!);
+    const many = Array.from({ length: 300 }, (_, i) => i / 10);
+    const cases: readonly [readonly number[], string][] = [
+      [repeated([1.5, -2.25, 1e300, NaN, Infinity], 999), 'Uint8Array'],
+      [repeated(many, 30_000), 'Uint16Array'],
+      [repeated(many, 3_000), 'Float64Array'],
+      [repeated([-0, 0, 1], 999), 'Float64Array'],
+    ];
+    for (const [values, kind] of cases) {
+      const loaded = await loadedOf(values);
+      const kept = loaded.values.kind === 'number-dictionary' ? loaded.values.indices : (loaded.values as Numbers).numbers; // prettier-ignore
+      expect(kept.constructor.name).toBe(kind);
+      expect(loadedValues(loaded, 'double')).toEqual(values.map((value) => [value]));
     }
   });
 

@@ -104,11 +104,27 @@ function valuesIn(
     case 'float': {
       const all = values.map((value) => Number(value ?? 0));
       const numbers = type === 'float' ? Float32Array.from(all) : Float64Array.from(all);
+      const isDictionary = type === 'double' && !all.some((value) => Object.is(value, -0));
+      if (isDictionary && random.chance(0.5)) return numberDictionary(random, all);
       return { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) };
     }
     default:
       return textValues(random, values.map((value) => (value as string) ?? ''), dictionary); // prettier-ignore
   }
+}
+
+/** Doubles, none of them -0, as indices of the distinct ones. */
+export function numberDictionary(random: Random, all: readonly number[]): ColumnValues {
+  const distinct = random.shuffled([...new Set(all)]);
+  const indexOf = new Map(distinct.map((value, index) => [value, index]));
+  const found = all.map((value) => indexOf.get(value)!);
+  const isWide = distinct.length > 256 || random.chance(0.5);
+  const numbers = Float64Array.from(distinct);
+  return {
+    kind: 'number-dictionary',
+    indices: isWide ? Uint16Array.from(found) : Uint8Array.from(found),
+    entries: { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) },
+  };
 }
 
 function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {

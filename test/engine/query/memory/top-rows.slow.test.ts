@@ -11,6 +11,7 @@ import {
 } from '../../../../engine/query/memory/top-rows.js';
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
 import { Random } from '../random.js';
+import { numberDictionary } from './made-view.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
@@ -18,18 +19,19 @@ function field(name: string): FieldRef {
   return { name, path: [name], type: 'double' };
 }
 
-function numbers(values: readonly (number | null)[]): MemoryColumn {
+/** Numbers in one of the forms that a column of them has. */
+function numbers(random: Random, values: readonly (number | null)[]): MemoryColumn {
+  const all = values.map((value) => value ?? 0);
+  const hasNonFinite = !all.every(Number.isFinite);
   return {
     rows: values.length,
     offsets: undefined,
     present: values.includes(null)
       ? Uint8Array.from(values, (value) => (value === null ? 0 : 1))
       : undefined,
-    values: {
-      kind: 'numbers',
-      numbers: Float64Array.from(values, (value) => value ?? 0),
-      hasNonFinite: values.some((value) => value !== null && !Number.isFinite(value)),
-    },
+    values: random.chance(0.5)
+      ? numberDictionary(random, all)
+      : { kind: 'numbers', numbers: Float64Array.from(all), hasNonFinite },
     bytes: 0,
   };
 }
@@ -57,7 +59,7 @@ describe('records in order', () => {
         const lists = ordering.map(() =>
           Array.from({ length: rows }, () => (isPlain ? plain() : value())),
         );
-        const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(list)]));
+        const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(random, list)]));
         const selection: SelectionBytes =
           random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
         const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };

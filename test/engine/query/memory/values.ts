@@ -40,6 +40,8 @@ export function loadedValues(
         const found = values.numbers[i]!;
         return type === 'long' || type === 'date' ? BigInt(found) : found;
       }
+      case 'number-dictionary':
+        return values.entries.numbers[values.indices[i]!]!;
       case 'longs':
         return values.longs[i]!;
       case 'flags':

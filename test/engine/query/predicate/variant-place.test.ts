@@ -125,7 +125,6 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
   test('equality finds what a loop finds, and opens few of the segments that say so', async () => {
     const all = variants();
     for (let i = 0; i < 60; i++) {
-      // Of more than 64 variants, those between the first and the last of each chromosome are looked at.
       const isLong = random.chance(0.2);
       const from = random.below(all.length - 100);
       const list = random.list(isLong ? 65 + random.below(40) : 1 + random.below(3), () => {
@@ -140,6 +139,16 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       await counted(equal, test);
     }
     const { snapshot } = dataset;
+    // A list of any length opens the segments that one of its variants alone would open.
+    for (let i = 0; i < 20; i++) {
+      const list = random.list(1 + random.below(300), () => random.pick(all));
+      const touchedBy = (values: readonly string[]): readonly number[] =>
+        touchedSegments(snapshot, node({ kind: 'in', field, values, ignoreCase: true })).filter(
+          (number) => snapshot.segments[number]!.areVariantsPlaced,
+        );
+      const expected = [...new Set(list.flatMap((variant) => touchedBy([variant])))];
+      expect(touchedBy(list)).toEqual(expected.sort((a, b) => a - b));
+    }
     const clean = snapshot.segments.flatMap(({ areVariantsPlaced }, i) => (areVariantsPlaced ? [i] : [])); // prettier-ignore
     const variant = String(rows[clean[0]!]!.find((row) => /-[AT]+$/.test(String(row['variant'])))!['variant']); // prettier-ignore
     const equal = node({ kind: 'in', field, values: [variant], ignoreCase: true });

@@ -10,6 +10,7 @@ import { valuesOf } from '../../naive-fields.js';
 import { moment } from '../../naive-values.js';
 import type { Random } from '../../random.js';
 import { MadeDictionary, stringsOf } from '../made-dictionary.js';
+import { numberDictionary } from '../made-view.js';
 
 /** The dictionaries of one thread: by field, shared by its segments. */
 export type Dictionaries = Map<string, MadeDictionary>;
@@ -90,6 +91,8 @@ function valuesIn(
   if (type === 'double' || type === 'float') {
     const numbers = values.map(Number);
     const isFloat = type === 'float' && random.chance(0.7);
+    const isDictionary = type === 'double' && !numbers.some((value) => Object.is(value, -0));
+    if (isDictionary && random.chance(0.5)) return numberDictionary(random, numbers);
     return {
       kind: 'numbers',
       numbers: isFloat ? Float32Array.from(numbers) : Float64Array.from(numbers),
