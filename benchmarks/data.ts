@@ -1,4 +1,4 @@
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { type Random, seeded } from './random.js';
 
 const seed = 20_260_226;
@@ -93,7 +93,7 @@ export const infoKeys: readonly InfoKey[] = [
 
 /** Path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
 export function vcfFile(records: number): Promise<string> {
-  return generated(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
+  return generateFile(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
 }
 
 /** Lines of the file, header first. The keys of `more` have a random sequence of their own and do not change the rest of a line. */
@@ -107,18 +107,18 @@ export function* lines(records: number, more: readonly InfoKey[] = []): Generato
   }
   yield '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
   const random = seeded(seed);
-  const others = seeded(seed + 1);
-  let written = 0;
+  const otherRandom = seeded(seed + 1);
+  let writtenCount = 0;
   let share = 0;
   let before = 0; // millions of bases before this chromosome; the numbers of genes run through the whole genome
   for (const [name, millions] of chromosomes) {
     share += millions;
-    const until = Math.round((records * share) / genome);
-    const step = (millions * 1e6) / Math.max(1, until - written);
-    for (let position = 1; written < until; written++) {
+    const lastRecord = Math.round((records * share) / genome);
+    const step = (millions * 1e6) / Math.max(1, lastRecord - writtenCount);
+    for (let position = 1; writtenCount < lastRecord; writtenCount++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
       const line = record(random, name, position, before * 1e6 + position);
-      yield `${line}${info(more, others, position)}\n`;
+      yield `${line}${info(more, otherRandom, position)}\n`;
     }
     before += millions;
   }
@@ -129,9 +129,9 @@ function record(random: Random, chromosome: string, position: number, everywhere
   const at = random.below(4);
   const reference = bases.charAt(at);
   const kind = random.next();
-  const other = bases.charAt((at + 1 + random.below(3)) % 4);
+  const otherBase = bases.charAt((at + 1 + random.below(3)) % 4);
   const ref = kind < 0.94 ? reference : reference + bases.repeat(1 + random.below(3));
-  const alt = kind < 0.88 ? other : kind < 0.94 ? reference + other + other : reference;
+  const alt = kind < 0.88 ? otherBase : kind < 0.94 ? reference + otherBase + otherBase : reference;
   const quality = (10 + 90 * random.next()).toFixed(1);
   const id = random.next() < 0.6 ? `rs${random.below(2 ** 31)}` : '.';
   const filter = Number(quality) < 20 ? 'q20' : 'PASS';

@@ -16,7 +16,7 @@ export interface Format {
   readonly params?: Readonly<Record<string, unknown>>;
   /** Number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele). */
   readonly stored?: (records: number) => number;
-  /** Highest allowed ratio of our wall time to that of the fastest peer. */
+  /** The highest allowed ratio of our wall time to that of the fastest peer. */
   readonly limit: number;
   readonly peers: readonly Peer[];
 }
@@ -35,8 +35,8 @@ export async function compareFormats(
   const versions = new Map(
     formats.flatMap(({ peers }) => peers.map((peer) => [peer.name, peer.version()] as const)),
   );
-  const known = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
-  const text = `${markdown(lines)}\n\n${machine(Object.fromEntries(known))}`;
+  const peerVersions = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
+  const text = `${markdown(lines)}\n\n${machine(Object.fromEntries(peerVersions))}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult(name, text);
 }
@@ -49,31 +49,31 @@ export function recordsOf(format: Format, isQuick: boolean): number {
 async function compare(format: Format, isQuick: boolean): Promise<Line[]> {
   const records = recordsOf(format, isQuick);
   const file = await format.file(records);
-  const large = await format.file(5 * records);
+  const largeFile = await format.file(5 * records);
   const peers = format.peers.filter((peer) => peer.version() !== undefined);
   const server = await startServer();
   try {
     const objectId = await server.upload(file);
     server.peakMb();
-    const ours: Take[] = [];
-    const theirs = peers.map((): Take[] => []);
+    const ourTakes: Take[] = [];
+    const theirTakes = peers.map((): Take[] => []);
     for (let run = 0; run < (isQuick ? runs.quick : runs.full); run++) {
       for (const [i, peer] of peers.entries()) {
-        theirs[i]!.push(await taken(() => peer.run(file, records), childCpuSeconds));
-        say(format, peer.name, theirs[i]!.at(-1)!);
+        theirTakes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
+        printTake(format, peer.name, theirTakes[i]!.at(-1)!);
       }
-      ours.push(await importOnce(server, format, objectId, records));
-      say(format, 'Strandlake', ours.at(-1)!);
+      ourTakes.push(await importOnce(server, format, objectId, records));
+      printTake(format, 'Strandlake', ourTakes.at(-1)!);
     }
     const peakMb = server.peakMb();
-    const largeId = await server.upload(large);
+    const largeId = await server.upload(largeFile);
     server.peakMb();
     await importOnce(server, format, largeId, 5 * records);
     const largeMb = server.peakMb();
     const megabytes = (statSync(file).size / 1e6).toFixed(0);
     const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
     return [
-      ...timeLines(question, format, peers, ours, theirs),
+      ...timeLines(question, format, peers, ourTakes, theirTakes),
       {
         question: `${format.name}: peak memory, API and worker, five times the records`,
         ours: `${largeMb.toFixed(0)} MB`,
@@ -94,8 +94,8 @@ function timeLines(
   ours: readonly Take[],
   theirs: readonly (readonly Take[])[],
 ): Line[] {
-  const mine = middle(ours);
-  const medians = theirs.map(middle);
+  const ourMedian = medianTake(ours);
+  const medians = theirs.map(medianTake);
   const best = Math.min(...medians.map(({ seconds }) => seconds));
   const skipped = all.filter((peer) => !peers.includes(peer));
   return [
@@ -103,15 +103,15 @@ function timeLines(
       const { seconds } = medians[i]!;
       return {
         question,
-        ours: shown(mine),
-        peer: `${peer.name} ${shown(medians[i]!)}`,
-        ratio: mine.seconds / seconds,
+        ours: takeText(ourMedian),
+        peer: `${peer.name} ${takeText(medians[i]!)}`,
+        ratio: ourMedian.seconds / seconds,
         limit: seconds === best ? limit : null, // the limit applies to the fastest peer
       };
     }),
     ...skipped.map((peer) => ({
       question,
-      ours: shown(mine),
+      ours: takeText(ourMedian),
       peer: `${peer.name}: not installed, skipped`,
       ratio: null,
       limit: null,
@@ -126,7 +126,7 @@ async function importOnce(
   records: number,
 ): Promise<Take> {
   const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
-  const take = await taken(
+  const take = await measureWork(
     () => server.import(datasetId, objectId, stored(records), params),
     () => server.cpuSeconds(),
   );
@@ -142,23 +142,23 @@ interface Take {
   readonly cpuSeconds: number;
 }
 
-async function taken(work: () => Promise<number>, cpu: () => number): Promise<Take> {
+async function measureWork(work: () => Promise<number>, cpu: () => number): Promise<Take> {
   const before = cpu();
   const seconds = await work();
   return { seconds, cpuSeconds: cpu() - before };
 }
 
-function middle(takes: readonly Take[]): Take {
+function medianTake(takes: readonly Take[]): Take {
   return {
     seconds: median(takes.map(({ seconds }) => seconds)),
     cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
   };
 }
 
-function shown({ seconds, cpuSeconds }: Take): string {
+function takeText({ seconds, cpuSeconds }: Take): string {
   return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
 }
 
-function say({ name }: Format, who: string, take: Take): void {
-  process.stderr.write(`${name}: ${who} ${shown(take)}\n`);
+function printTake({ name }: Format, who: string, take: Take): void {
+  process.stderr.write(`${name}: ${who} ${takeText(take)}\n`);
 }

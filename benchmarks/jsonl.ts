@@ -1,7 +1,7 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
 import { type Random, seeded } from './random.js';
 
@@ -12,7 +12,7 @@ export const jsonl: Format = {
   name: 'jsonl',
   title: 'JSONL, 30 keys, some nested',
   records: 200_000,
-  file: (records) => generated(`${records}-${seed}.jsonl`, () => jsonlLines(records)),
+  file: (records) => generateFile(`${records}-${seed}.jsonl`, () => jsonlLines(records)),
   reader: 'json',
   limit: 1.2,
   peers: [
@@ -37,11 +37,11 @@ interface ClinvarRecord {
 }
 
 /** Real names and titles, so that lengths and variety are realistic (ClinVar, public domain, by way of clinvar-this, MIT). */
-const real = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
+const realRecords = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as ClinvarRecord);
-const conditions = real.flatMap(({ classifiedRecord }) =>
+const conditions = realRecords.flatMap(({ classifiedRecord }) =>
   classifiedRecord.rcvList.rcvAccessions.map(({ title }) => title.split(' AND ').at(-1)),
 );
 
@@ -55,9 +55,9 @@ const statuses = [
 ];
 const frequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
 const day = (r: Random): string =>
-  `20${10 + r.below(15)}-${two(1 + r.below(12))}-${two(1 + r.below(28))}`;
-const two = (number: number): string => String(number).padStart(2, '0');
-const often =
+  `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
+const twoDigits = (number: number): string => String(number).padStart(2, '0');
+const withShare =
   (share: number, make: JsonKey[1]): JsonKey[1] =>
   (r, at) =>
     r.next() < share ? make(r, at) : undefined;
@@ -72,17 +72,17 @@ const jsonKeys: readonly JsonKey[] = [
   ['position', (_, at) => at],
   ['reference', (r) => r.pick(bases)],
   ['alternate', (r) => r.pick([...bases, 'AT', 'GCC'])],
-  ['rsid', often(0.7, (r) => `rs${r.below(2 ** 31)}`)],
+  ['rsid', withShare(0.7, (r) => `rs${r.below(2 ** 31)}`)],
   ['quality', (r) => Number((10 + 90 * r.next()).toFixed(2))],
   ['filters', list(2, (r) => (r.next() < 0.9 ? 'PASS' : 'q20'))],
   ['accession', (r) => ({ accession: `VCV${r.below(1e9)}`, version: 1 + r.below(30, 3) })],
-  ['name', (r) => r.pick(real).variationName],
-  ['variation_type', (r) => r.pick(real).variationType],
+  ['name', (r) => r.pick(realRecords).variationName],
+  ['variation_type', (r) => r.pick(realRecords).variationType],
   ['gene', (r, at) => ({ symbol: `GENE${Math.floor(at / 150_000)}`, hgnc_id: r.below(60_000) })],
   ['consequences', list(3, (r) => r.pick(consequences))],
   ['significance', (r) => r.pick(significances)],
   ['review_status', (r) => r.pick(statuses)],
-  ['last_evaluated', often(0.8, day)],
+  ['last_evaluated', withShare(0.8, day)],
   ['created', day],
   ['submitters', (r) => 1 + r.below(40, 4)],
   [
@@ -109,10 +109,10 @@ const jsonKeys: readonly JsonKey[] = [
   ],
   ['depth', (r) => 8 + r.below(90)],
   ['cadd', (r) => Number((40 * r.next()).toFixed(2))],
-  ['revel', often(0.2, (r) => Number(r.next().toFixed(3)))],
+  ['revel', withShare(0.2, (r) => Number(r.next().toFixed(3)))],
   ['phylop', (r) => Number((10 * r.next() - 5).toFixed(4))],
   ['is_canonical', (r) => r.next() < 0.6],
-  ['note', often(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
+  ['note', withShare(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
 ];
 
 /** Lines of the file. The same number of records gives the same lines. */

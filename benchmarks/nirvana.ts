@@ -1,5 +1,5 @@
 import type { Format } from './format.js';
-import { generated } from './generate.js';
+import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
 import { type Random, seeded } from './random.js';
 
@@ -11,7 +11,7 @@ export const nirvana: Format = {
   title: 'Nirvana .json.gz, one sample',
   records: 100_000,
   file: (records) =>
-    generated(`${records}-${seed}.nirvana.json.gz`, () => nirvanaLines(records), 'gzip'),
+    generateFile(`${records}-${seed}.nirvana.json.gz`, () => nirvanaLines(records), 'gzip'),
   reader: 'nirvana',
   limit: 0.5,
   peers: [pythonProgram('Python gzip and json by line', 'nirvana_to_jsonl.py')],

@@ -18,14 +18,14 @@ const phases: readonly (readonly [name: string, place: RegExp])[] = [
   ['columns', /\/engine\/ingest\//],
   ['Parquet', /\/engine\/store\/|parquet|wasm/],
 ];
-const others = ['collect garbage', 'other'];
+const engineCategories = ['collect garbage', 'other'];
 
 /** `--profile`: share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each format. */
 export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
 ): Promise<void> {
-  const names = [...phases.map(([name]) => name), ...others];
+  const names = [...phases.map(([name]) => name), ...engineCategories];
   const lines = [
     `| Format | MB/s of one thread | ${names.join(' | ')} |`,
     `|---|---|${names.map(() => '---|').join('')}`,
@@ -48,11 +48,11 @@ async function profile(format: Format, isQuick: boolean) {
   const session = new Session();
   session.connect();
   try {
-    await work(format, file, folder, 2); // until the engine has compiled the loops
+    await profileFormat(format, file, folder, 2); // until the engine has compiled the loops
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: 500 });
     await session.post('Profiler.start');
-    const { seconds, bytes } = await work(format, file, folder, chunks);
+    const { seconds, bytes } = await profileFormat(format, file, folder, chunks);
     const { profile } = await session.post('Profiler.stop');
     return { megabytesPerSecond: bytes / 1e6 / seconds, ...attributed(profile) };
   } finally {
@@ -62,7 +62,7 @@ async function profile(format: Format, isQuick: boolean) {
 }
 
 /** Reads the first chunks of a file as a pool thread does. Returns seconds and decoded bytes; splitting the file is not counted. */
-async function work(format: Format, path: string, folder: string, most: number) {
+async function profileFormat(format: Format, path: string, folder: string, most: number) {
   const source = await openSource(join(process.cwd(), path), path);
   let [index, bytes, seconds] = [0, 0, 0];
   try {

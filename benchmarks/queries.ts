@@ -83,8 +83,8 @@ export async function timeQueries(
   const files = segmentsOf(server.data, datasetId);
   const table = `read_parquet([${files.map((file) => `'${file}'`).join(', ')}])`;
   const { total } = await server.call('POST', path, { limit: 0 });
-  const middle = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
-  const sample = sampleOf(middle.results[0] ?? {});
+  const middleRecord = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
+  const sample = sampleOf(middleRecord.results[0] ?? {});
   const lines: Line[] = [];
   for (const { name, request, sql } of questions(sample)) {
     const [ours, theirs]: [number[], number[]] = [[], []];
@@ -99,7 +99,13 @@ export async function timeQueries(
     }
     if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
     const [a, b] = [median(ours), median(theirs)];
-    lines.push({ question: name, ours: ms(a), peer: `DuckDB ${ms(b)}`, ratio: a / b, limit: 1.3 });
+    lines.push({
+      question: name,
+      ours: millisecondsText(a),
+      peer: `DuckDB ${millisecondsText(b)}`,
+      ratio: a / b,
+      limit: 1.3,
+    });
   }
   connection.closeSync();
   return lines;
@@ -118,6 +124,6 @@ async function first(connection: DuckDBConnection, sql: string): Promise<number>
   return Number(reader.getRowsJson()[0]?.[0]);
 }
 
-function ms(value: number): string {
+function millisecondsText(value: number): string {
   return `${value.toFixed(1)} ms`;
 }

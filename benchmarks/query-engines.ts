@@ -5,24 +5,24 @@ import type { Question, QueryAnswer } from './query-questions.js';
 import { openChdb, openDuckdb } from './query-tables.js';
 import { startServer } from './server.js';
 
-/** What engines must agree on: the total, and what the question compares besides. */
+/** The facts that all engines must agree on: the total and the values that a question compares. */
 interface Facts {
   readonly total: number;
   readonly value: unknown;
 }
 
-/** The answer of an engine. */
+/** An answer of an engine. */
 interface Answered {
-  /** Milliseconds: of the server, those of its client with HTTP; of a peer, measured in its process. */
+  /** Milliseconds: for the server, measured by its client including HTTP; for a peer, measured in its process. */
   readonly ms: number;
   /** Parses the answer, which is not part of its time. */
   facts(): Facts;
 }
 
-/** An engine with its data opened, in a process of its own. */
+/** An engine with its data opened, in its own process. */
 export interface OpenedEngine {
   readonly name: string;
-  /** The process that answers. */
+  /** The process of the engine. */
   readonly pid: number;
   ask(question: Question): Promise<Answered>;
   close(): Promise<void>;
@@ -50,8 +50,10 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
 export function agree(question: Question, ours: Answered, peer: string, theirs: Answered): void {
   const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
   if (a === b) return;
-  const shown = [a, b].map((text) => text!.slice(0, 400));
-  throw new Error(`${question.name}: ours is ${shown[0]}, that of ${peer} ${shown[1]}`);
+  const shownAnswers = [a, b].map((text) => text!.slice(0, 400));
+  throw new Error(
+    `${question.name}: ours is ${shownAnswers[0]}, that of ${peer} ${shownAnswers[1]}`,
+  );
 }
 
 async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngine> {

@@ -23,10 +23,10 @@ export interface Sample {
 /** One query for all engines. The last statement of a peer counts the matching records, as every answer of the server does. */
 export interface Question {
   readonly name: string;
-  /** Highest allowed ratio to the faster peer when all are warm, where it is not that of most questions. */
+  /** The highest allowed ratio to the faster peer with warm caches, if it differs from that of most questions. */
   readonly bar?: number;
   readonly request: Readonly<Record<string, unknown>>;
-  /** For words without a field: the request for the same words in the one field that has them. */
+  /** For words without a field: the request for the same words in the one field that contains them. */
   readonly inOneField?: Readonly<Record<string, unknown>>;
   /** A peer without statements is not asked. */
   readonly duckdb?: readonly PeerStatement[];
@@ -39,7 +39,7 @@ export interface Question {
 /** Highest allowed ratio to DuckDB's `ILIKE` over all columns of strings. */
 const wordsBar = 0.2;
 
-/** Queries of the benchmark. */
+/** The queries of the benchmark. */
 export function questions(sample: Sample): readonly Question[] {
   return [...filters(sample), ...wordSearches(), ...facets(), ...pages()];
 }
@@ -86,9 +86,9 @@ function filters(sample: Sample): readonly Question[] {
 const wordSearches = (): readonly Question[] => [
   word('word search, rare word', rareWord),
   word('word search, common word', commonWord),
-  anywhere('words without a field, a rare word', [rareWord]),
-  anywhere('words without a field, a common word', [commonWord]),
-  anywhere('words without a field, two words', [commonWord, otherWord]),
+  wordsAnywhere('words without a field, a rare word', [rareWord]),
+  wordsAnywhere('words without a field, a common word', [commonWord]),
+  wordsAnywhere('words without a field, two words', [commonWord, otherWord]),
 ];
 
 const facets = (): readonly Question[] => [
@@ -103,9 +103,9 @@ const facets = (): readonly Question[] => [
     'SELECT count(MQ), min(MQ), max(MQ), avg(MQ), sum(MQ) FROM t',
     (values) => {
       const stats = values as Readonly<Record<string, number>>;
-      return ['count', 'min', 'max', 'avg', 'sum'].map((key) => rounded(stats[key]!));
+      return ['count', 'min', 'max', 'avg', 'sum'].map((key) => roundedText(stats[key]!));
     },
-    ([row]) => row!.map((value) => rounded(Number(value))),
+    ([row]) => row!.map((value) => roundedText(Number(value))),
   ),
   facet(
     'histogram',
@@ -121,7 +121,7 @@ const pages = (): readonly Question[] => [
   {
     name: 'sort, first 20',
     request: { ordering: ['-info.MQ'], limit: 20 },
-    ...same([records('SELECT * FROM t ORDER BY MQ DESC LIMIT 20'), total()]),
+    ...sameStatement([records('SELECT * FROM t ORDER BY MQ DESC LIMIT 20'), total()]),
   },
   {
     name: 'page at offset 100,000',
@@ -143,7 +143,7 @@ const pages = (): readonly Question[] => [
 ];
 
 function count(name: string, filters: readonly unknown[], where: string): Question {
-  return { name, bar: 1.2, request: { filters, limit: 0 }, ...same([total(where)]) };
+  return { name, bar: 1.2, request: { filters, limit: 0 }, ...sameStatement([total(where)]) };
 }
 
 /** Statements for a page of whole records and for the total. */
@@ -183,7 +183,7 @@ function word(name: string, wanted: string): Question {
 }
 
 /** A query string of one or more words, any of which a record has to have in any string. */
-function anywhere(name: string, wanted: readonly string[]): Question {
+function wordsAnywhere(name: string, wanted: readonly string[]): Question {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
   );
@@ -232,13 +232,13 @@ function facet(
   return {
     name,
     request: { limit: 0, facets: { [field]: options } },
-    ...same([{ sql, shape: 'values' }, total(where)]),
+    ...sameStatement([{ sql, shape: 'values' }, total(where)]),
     ours: ({ facets }) => ours(facets?.[field]),
     theirs,
   };
 }
 
-function same(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
+function sameStatement(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
   return { duckdb: statements, chdb: statements };
 }
 
@@ -256,6 +256,6 @@ function numbers(rows: readonly (readonly unknown[])[]): readonly (readonly numb
 }
 
 /** Rounds a sum: adding the same numbers in another order changes the last digits. */
-function rounded(value: number): string {
+function roundedText(value: number): string {
   return value.toPrecision(9);
 }

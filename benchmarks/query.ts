@@ -24,35 +24,35 @@ type Part = (typeof parts)[number];
 export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const versions = peerVersions();
   const isQuick = flags.has('--quick');
-  const given = numbersOf(flags, 'records');
-  const chosen = given.length > 0 ? given : isQuick ? quickSizes : sizes;
+  const givenSizes = numbersOf(flags, 'records');
+  const chosenSizes = givenSizes.length > 0 ? givenSizes : isQuick ? quickSizes : sizes;
   const isFresh = flags.has('--import');
   const isAll = flags.has('--all');
   const isOther = flags.has('--throughput') || flags.has('--commits');
-  const selected = parts.filter((part) => flags.has(`--${part}`));
+  const selectedParts = parts.filter((part) => flags.has(`--${part}`));
   const number = (name: string, usual: number): number => numbersOf(flags, name)[0] ?? usual;
   const write = (name: string, text: string): void => {
     if (flags.has('--write')) writeResult(name, text);
   };
   if (isAll || !isOther) {
-    const wanted = new Set(selected.length > 0 ? selected : parts);
-    // Written after each table, so that an interrupted run leaves its results. A part of the tables does not replace all of them.
-    await compare(chosen, wanted, isFresh, (text) => {
-      if (selected.length === 0) write('query', `${text}\n\n${machine(versions)}`);
+    const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : parts);
+    // Written after each table, so that an interrupted run leaves its results. A run of some tables does not replace the others.
+    await compare(chosenSizes, wantedParts, isFresh, (text) => {
+      if (selectedParts.length === 0) write('query', `${text}\n\n${machine(versions)}`);
     });
   }
   const { DuckDB = '' } = versions;
-  const other = (name: string, table: string): void => {
+  const otherTable = (name: string, table: string): void => {
     const text = `${table}\n\n${machine({ DuckDB })}`;
     process.stdout.write(`${text}\n`);
     write(name, text);
   };
   if (isAll || flags.has('--throughput')) {
-    const dataset = await queryDataset(chosen[0]!, isFresh && !isAll);
-    other('query-throughput', await measureThroughput(dataset, number, isQuick));
+    const dataset = await queryDataset(chosenSizes[0]!, isFresh && !isAll);
+    otherTable('query-throughput', await measureThroughput(dataset, number, isQuick));
   }
   if (isAll || flags.has('--commits'))
-    other('query-commits', await measureCommits(number, isQuick));
+    otherTable('query-commits', await measureCommits(number, isQuick));
 }
 
 /** Prints the tables of all sizes; `write` gets all that there are after each new one. */
@@ -76,15 +76,15 @@ async function compare(
     if (warm) add(warm.questions.lines.join('\n'));
     const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
     if (cold) add(cold.lines.join('\n'));
-    const others = [
+    const otherRows = [
       ...(warm?.words ?? []),
       ...(wanted.has('export')
         ? [await lineOrFailure('CSV export of all records', () => measureExport(dataset))]
         : []),
     ];
-    if (others.length > 0) add(`**${size}, words and export**\n\n${markdown(others)}`);
-    const none = new Map<string, number>();
-    results.push({ dataset, warm: warm?.questions.times ?? none, cold: cold?.times ?? none });
+    if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdown(otherRows)}`);
+    const noTimes = new Map<string, number>();
+    results.push({ dataset, warm: warm?.questions.times ?? noTimes, cold: cold?.times ?? noTimes });
   }
   const [small, ...larger] = results;
   for (const large of larger) {

@@ -30,7 +30,7 @@ export interface Answer {
   readonly results: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What a server starts with. */
+/** Settings of the started server. */
 interface StartOptions {
   /** A data folder, which stays after the end; without it, a temporary one. */
   readonly data?: string;
@@ -142,12 +142,13 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         size: bytes.size,
         md5: md5.copy().digest('hex'),
       });
-      const sent = await fetch(object.upload_url, {
+      const uploadAnswer = await fetch(object.upload_url, {
         method: 'PUT',
         body: bytes,
         headers: { 'content-md5': md5.digest('base64') },
       });
-      if (!sent.ok) throw new Error(`upload: ${sent.status} ${await sent.text()}`);
+      if (!uploadAnswer.ok)
+        throw new Error(`upload: ${uploadAnswer.status} ${await uploadAnswer.text()}`);
       return object.id;
     },
     async newDataset(name) {
@@ -178,10 +179,10 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
     async idle() {
       const classes = 'class=interactive,standard,background'; // merges of segments are background tasks
       for (let quiet = 0; quiet < 3;) {
-        let busy = 0;
+        let busyTasks = 0;
         for (const status of ['pending', 'queued', 'running'])
-          busy += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
-        quiet = busy === 0 ? quiet + 1 : 0;
+          busyTasks += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
+        quiet = busyTasks === 0 ? quiet + 1 : 0;
         if (quiet < 3) await pause(1000);
       }
     },
@@ -216,10 +217,10 @@ async function answers(
 function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
   let peakKb = 0;
   let processes: readonly number[] = [];
-  let takes = 0;
+  let sampleCount = 0;
   const timer = setInterval(() => {
     // Looking for descendants takes milliseconds of the processors that are measured, so it is done rarely.
-    if (takes++ % 40 === 0) processes = descendants(supervisor);
+    if (sampleCount++ % 40 === 0) processes = descendants(supervisor);
     peakKb = Math.max(peakKb, sum(processes.map(residentKb)));
   }, 25);
   return {

@@ -19,9 +19,9 @@ export function median(values: readonly number[]): number {
 /** Formats rows as a Markdown table. */
 export function markdown(lines: readonly Line[]): string {
   const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
-    const shown = ratio === null ? '-' : ratio.toFixed(2);
-    const kept = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
-    return `| ${question} | ${ours} | ${peer} | ${shown} | ${limit ?? '-'} | ${kept} |`;
+    const ratioText = ratio === null ? '-' : ratio.toFixed(2);
+    const keptText = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
+    return `| ${question} | ${ours} | ${peer} | ${ratioText} | ${limit ?? '-'} | ${keptText} |`;
   });
   const head = ['| Question | Strandlake | Peer | Ratio | Limit | |', '|---|---|---|---|---|---|'];
   return [...head, ...rows].join('\n');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { chromosomes } from './data.js';
 import type { Format } from './format.js';
-import { generated, newDigits } from './generate.js';
+import { generateFile, newDigits } from './generate.js';
 import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
 import { type Random, seeded } from './random.js';
@@ -58,7 +58,7 @@ export const vcf: Format = {
   title: 'VCF sites, 11 INFO keys, bgzip',
   records: 1_400_000,
   file: (records) =>
-    generated(`sites-${records}-${seed}.vcf.gz`, () => lines(sites, records), 'bgzf'),
+    generateFile(`sites-${records}-${seed}.vcf.gz`, () => lines(sites, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.7,
   peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sites.info)]),
@@ -70,7 +70,7 @@ export const vcfSamples: Format = {
   title: 'VCF with 100 samples, GT:AD:DP:GQ, bgzip',
   records: 110_000,
   file: (records) =>
-    generated(`samples-${records}-${seed}.vcf.gz`, () => lines(samples, records), 'bgzf'),
+    generateFile(`samples-${records}-${seed}.vcf.gz`, () => lines(samples, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.9,
   peers: bcftoolsPeers([
@@ -122,26 +122,33 @@ function line(
   random: Random,
 ): string {
   const [, , id = '.', ref, alt, qual = '.', filter, text = '', keys = '', ...values] = cells;
-  const wanted = new Map(info.map((key) => [key.id, key]));
+  const wantedKeys = new Map(info.map((key) => [key.id, key]));
   const items = text.split(';').flatMap((item) => {
     const [key = '', value = ''] = item.split('=');
-    const known = wanted.get(key);
-    return known === undefined ? [] : [`${key}=${varied(known, value, random)}`];
+    const wantedKey = wantedKeys.get(key);
+    return wantedKey === undefined ? [] : [`${key}=${varyValue(wantedKey, value, random)}`];
   });
-  const fixed = [chromosome, position, newDigits(id, random), ref, alt, newDigits(qual, random)];
-  const start = `${[...fixed, filter, items.join(';')].join('\t')}`;
+  const fixedFields = [
+    chromosome,
+    position,
+    newDigits(id, random),
+    ref,
+    alt,
+    newDigits(qual, random),
+  ];
+  const start = `${[...fixedFields, filter, items.join(';')].join('\t')}`;
   if (format.length === 0) return `${start}\n`;
   const places = format.map(({ id: key }) => keys.split(':').indexOf(key));
   const calls = values.map((value) => {
     const parts = value.split(':');
     return format
-      .map((key, i) => varied(key, parts[places[i]!] ?? '.', random))
+      .map((key, i) => varyValue(key, parts[places[i]!] ?? '.', random))
       .join(':')
       .replace(/(:\.)+$/, '');
   });
   return `${start}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
 }
 
-function varied({ type }: VcfKey, value: string, random: Random): string {
+function varyValue({ type }: VcfKey, value: string, random: Random): string {
   return type === 'String' ? value : newDigits(value, random);
 }

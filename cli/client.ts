@@ -15,7 +15,7 @@ export interface Client {
   delete(path: string): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
-  /** The bytes of a signed URL. */
+  /** The bytes behind a signed URL. */
   download(url: string): AsyncIterable<Uint8Array>;
 }
 
@@ -111,7 +111,7 @@ function responseError(method: string, path: string, status: number, text: strin
       .map(([key, value]) => (key === 'detail' ? String(value) : `${key}: ${String(value)}`))
       .join('; ');
   } catch {
-    // Not JSON, for example a proxy's error page: its first characters stand as the reason.
+    // The answer is not JSON, for example a proxy's error page: its first characters become the reason.
   }
   return new AppError('invalid', `${method} ${path}: ${status} ${reason}`);
 }

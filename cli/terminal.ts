@@ -57,8 +57,8 @@ export function openTerminal(
       erase();
       const asks = process.stdin.isTTY;
       if (asks) notes.write(question);
-      const shown = new Writable({ write: (_text, _encoding, done) => done() });
-      const lines = createInterface({ input: process.stdin, output: shown, terminal: asks });
+      const mutedOutput = new Writable({ write: (_text, _encoding, done) => done() });
+      const lines = createInterface({ input: process.stdin, output: mutedOutput, terminal: asks });
       try {
         for await (const line of lines) return line;
         return '';
@@ -97,14 +97,14 @@ const width = 24;
 
 /** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
 export function progressLine({ title, percent, records, perSecond }: ProgressValues): string {
-  const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
+  const counts = `${groupDigits(records)} records  ${groupDigits(perSecond)}/s`;
   if (percent === null) return `${title}  ${counts}`;
-  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
-  const bar = '#'.repeat(full) + '-'.repeat(width - full);
+  const fullCells = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
+  const bar = '#'.repeat(fullCells) + '-'.repeat(width - fullCells);
   return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
 }
 
 /** The number with thousands separators: `69,302`. */
-export function grouped(count: number): string {
+export function groupDigits(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

@@ -117,7 +117,7 @@ export function parseBody(bytes: Buffer, type = ''): unknown {
   }
 }
 
-/** The values of a form; a key that is repeated has a list of them. */
+/** The values of a form by key; the value of a repeated key is a list. */
 function parseForm(text: string): Record<string, string | string[]> {
   const form = Object.create(null) as Record<string, string | string[]>;
   const fields = new URLSearchParams(text);

@@ -31,7 +31,7 @@ export interface CrudRequest<Values> {
 
 /** What distinguishes one ordinary resource from another. */
 export interface CrudResource<K extends ResourceKind, Context, Filter, Values = Partial<Kinds[K]>> {
-  /** Its access rule in `engine/catalog/access.ts`. */
+  /** The kind of the resource, which has its access rule in `engine/catalog/access.ts`. */
   readonly kind: K;
   /** The permission that deleting needs; write when absent. */
   readonly deletePermission?: Permission;
@@ -84,8 +84,8 @@ export async function crudViews<K extends ResourceKind, Context, Filter, Values>
   rows: readonly Kinds[K][],
   isDeleted = false,
 ): Promise<readonly object[]> {
-  const shown = await contexts(context, request, rows, { isDeleted });
-  return rows.map((row, i) => declaration.view(row, shown[i]!));
+  const rowContexts = await contexts(context, request, rows, { isDeleted });
+  return rows.map((row, i) => declaration.view(row, rowContexts[i]!));
 }
 
 /** The controller of an ordinary resource: create, list, get, put, patch and delete. */
@@ -185,9 +185,9 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
     ): Promise<object> {
       const form = new Form(body);
       const values = declaration.readUpdate(form);
-      const changed = await update(this.context, { caller, form, values }, row);
-      if (!changed) throw notFound();
-      return view(this.context, request, changed);
+      const updatedRow = await update(this.context, { caller, form, values }, row);
+      if (!updatedRow) throw notFound();
+      return view(this.context, request, updatedRow);
     }
 
     @Operation(operations.delete)
@@ -197,9 +197,9 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      const shown = await view(this.context, request, row, true);
+      const shownRow = await view(this.context, request, row, true);
       await resource.delete(this.context, row, caller);
-      return shown;
+      return shownRow;
     }
   }
   // Stack traces and tests show this name.

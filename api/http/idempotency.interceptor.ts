@@ -85,11 +85,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
 function keyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;
-  const most = budgets.idempotencyKeyBytes;
-  if (/^[\x20-\x7e]+$/.test(key) && key.length <= most) return key;
+  const maxBytes = budgets.idempotencyKeyBytes;
+  if (/^[\x20-\x7e]+$/.test(key) && key.length <= maxBytes) return key;
   throw new AppError(
     'invalid',
-    `An Idempotency-Key has 1 to ${most} printable ASCII characters: take a UUID, for example.`,
+    `An Idempotency-Key has 1 to ${maxBytes} printable ASCII characters: take a UUID, for example.`,
   );
 }
 

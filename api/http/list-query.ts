@@ -32,8 +32,8 @@ export function idOrNull(query: QueryParams, name: string): number | null | unde
   return text.toLowerCase() === 'null' ? null : (readId(text) ?? 0);
 }
 
-/** A whole number. */
-export function whole(query: QueryParams, name: string): number | undefined {
+/** The whole number of a parameter; a text that is none is an error. */
+export function wholeNumberParam(query: QueryParams, name: string): number | undefined {
   const text = value(query, name);
   if (text === undefined) return undefined;
   const number = readInteger(text);
@@ -52,8 +52,8 @@ export function anyOf<T extends string>(
   return members.map((member) => {
     const found = allowed.find((one) => one === member.trim().toLowerCase());
     if (found !== undefined) return found;
-    const shown = JSON.stringify(member.slice(0, 100));
-    throw invalid(name, `${shown} is not a valid choice; use ${allowed.join(', ')}.`);
+    const quotedMember = JSON.stringify(member.slice(0, 100));
+    throw invalid(name, `${quotedMember} is not a valid choice; use ${allowed.join(', ')}.`);
   });
 }
 

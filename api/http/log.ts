@@ -1,7 +1,7 @@
 /** Receives one line of the log, without the line end. */
 export type LogSink = (line: string) => void;
 
-/** One line of the log is at most this long (threat catalogue, section 2). */
+/** The longest line of the log, in bytes (threat catalogue, section 2). */
 const maxBytes = 8 << 10;
 
 /** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
@@ -13,13 +13,15 @@ export function logLine(event: string, entries: Readonly<Record<string, unknown>
     ...Object.fromEntries(fields),
   });
   if (line.length <= maxBytes / 4 || Buffer.byteLength(line) <= maxBytes) return line;
-  const short = fields.map(([key, value]) => [key, clean(value, 200)] as const);
-  const cut = JSON.stringify({
+  const shortFields = fields.map(([key, value]) => [key, clean(value, 200)] as const);
+  const shortLine = JSON.stringify({
     time: new Date().toISOString(),
     event,
-    ...Object.fromEntries(short),
+    ...Object.fromEntries(shortFields),
   });
-  return Buffer.byteLength(cut) <= maxBytes ? cut : JSON.stringify({ event, cut: true });
+  return Buffer.byteLength(shortLine) <= maxBytes
+    ? shortLine
+    : JSON.stringify({ event, cut: true });
 }
 
 /** The address of a request as it may be logged: without tokens and signatures (threats A8, D7). */

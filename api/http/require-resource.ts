@@ -45,11 +45,11 @@ export async function requireDatasetNamed(
   key: string,
   level: Permission,
 ): Promise<DatasetRow | undefined> {
-  const given = form.raw(key);
-  if (given === undefined) return form.fail(key, 'This field is required.');
+  const rawValue = form.raw(key);
+  if (rawValue === undefined) return form.fail(key, 'This field is required.');
   const invalidDataset = (): undefined =>
-    form.fail(key, `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
-  const id = readId(given);
+    form.fail(key, `Invalid dataset ${JSON.stringify(String(rawValue).slice(0, 50))}.`);
+  const id = readId(rawValue);
   if (id === undefined) return invalidDataset();
   return requireResource(tables, caller, 'dataset', id, level).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();

@@ -7,7 +7,7 @@ import { cache } from '../generate.js';
 /** A program that a user could run on the file instead of importing it. */
 export interface Peer {
   readonly name: string;
-  /** Its version; undefined when it is not installed: then it is skipped, and the table says so. */
+  /** The version of the program; undefined if it is not installed: then it is skipped, and the table says so. */
   version(): string | undefined;
   /** Seconds for the whole file; throws when not all of its records come out. */
   run(file: string, records: number): Promise<number>;

@@ -13,7 +13,7 @@ const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('
 process.chdir(join(folder, '..')); // ClickHouse opens files below its working folder only
 const session = new Session(folder);
 session.query('SET max_threads = 2', 'CSV');
-// All digits of doubles, as the other engines print them.
+// Doubles are printed with all digits, as by the other engines.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
 serve(({ sql, shape }) => {

@@ -23,21 +23,21 @@ export const userInvite: Command = {
     const role = roleOf(values.role);
     const client = await connect(values, env);
     const [email] = positionals;
-    const made = await client.post('/v1/invitations', {
+    const createdInvitation = await client.post('/v1/invitations', {
       role,
       ...(email !== undefined && { email }),
       ...(values.hours !== undefined && { expires_in_hours: values.hours }),
     });
-    const expires = String(made['expires_at']);
+    const expires = String(createdInvitation['expires_at']);
     terminal.note(
       `Send this link to ${email ?? 'who is invited'}; it works once, until ${expires}:`,
     );
-    terminal.out(String(made['link']));
+    terminal.out(String(createdInvitation['link']));
     return 0;
   },
 };
 
-/** `strandlake user role`. */
+/** The command `strandlake user role`. */
 export const userRole: Command = {
   name: 'user role',
   usage: `user role <email> admin|member ${server}`,
@@ -53,7 +53,7 @@ export const userRole: Command = {
   },
 };
 
-/** `strandlake user restore`. */
+/** The command `strandlake user restore`. */
 export const userRestore: Command = {
   name: 'user restore',
   usage: `user restore <email> ${server}`,

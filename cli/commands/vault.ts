@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connect, placeAt, rowsOf, serverOptions, show } from '../remote.js';
+import { connect, placeAt, rowsOf, serverOptions, showRows } from '../remote.js';
 import { groupNamed } from './group.js';
 import { readOptions } from './options.js';
 
@@ -23,7 +23,7 @@ export const vaultShare: Command = {
     const key = isAddress(holder)
       ? { email: holder }
       : { group_id: (await groupNamed(client, holder))['id'] };
-    show(terminal, rowOf(await client.put(path, { ...key, permission })));
+    showRows(terminal, rowOf(await client.put(path, { ...key, permission })));
     return 0;
   },
 };
@@ -38,9 +38,9 @@ export const vaultUnshare: Command = {
     const [vault = '', holder = ''] = positionals;
     const client = await connect(values, env);
     const path = await permissionsPath(client, vault);
-    const wanted = holder.toLowerCase();
+    const holderName = holder.toLowerCase();
     const granted = (await rowsOf(client, path)).find(
-      (row) => rowOf(row).holder.toLowerCase() === wanted,
+      (row) => rowOf(row).holder.toLowerCase() === holderName,
     );
     if (granted === undefined) {
       throw new AppError('not-found', `${holder} has no permission on ${vault}`);
@@ -78,7 +78,7 @@ export const vaultPermissions: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const client = await connect(values, env);
     const path = await permissionsPath(client, positionals[0] ?? '');
-    for (const row of await rowsOf(client, path)) show(terminal, rowOf(row));
+    for (const row of await rowsOf(client, path)) showRows(terminal, rowOf(row));
     return 0;
   },
 };

@@ -39,7 +39,7 @@ export async function acceptInvitation(
       'code',
       'There is no such invitation, or it was used, revoked or has expired; ask for another one.',
     );
-  const created = await createUser(
+  const createdUser = await createUser(
     tx,
     {
       ...names,
@@ -51,7 +51,7 @@ export async function acceptInvitation(
     },
     key,
   );
-  const { user } = created;
+  const { user } = createdUser;
   for (const id of invitation.groupIds) {
     const group = await tx.groups.get(id);
     if (group === undefined || !(await tx.groups.addMember(id, user.id))) continue;
@@ -71,7 +71,7 @@ export async function acceptInvitation(
     subject: invitationSubject(invitation),
     details: { user_id: user.id, email: user.email },
   });
-  return created;
+  return createdUser;
 }
 
 function addressOf({ email }: InvitationRow, given: string | undefined): string {

@@ -116,10 +116,10 @@ export async function require<K extends AccessKind>(
   const permission = await permissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFound();
   requireScope(principal, level);
-  const held = permissionLevels[permission];
+  const heldLevel = permissionLevels[permission];
   // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and cancel their own verifications.
   const isOwn = found.startedBy === principal.user.id;
-  if (Math.max(held, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
+  if (Math.max(heldLevel, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
       'forbidden',
       `This needs ${level} permission on the vault; you have ${permission}.`,
@@ -155,7 +155,7 @@ export function requireUserItself(principal: Principal): void {
 /** A saved resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
-/** Access to a saved resource: the account may read it if it is shared, only its owner may change it. */
+/** Access to a saved resource: users of the account may read a shared one, only the owner may change it. */
 function requireOwner(principal: Principal, owned: PublicRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;

@@ -87,14 +87,14 @@ export async function exchangeRefreshToken(
   if (scope !== undefined && !isWithin(scope, grant.scope)) {
     return { error: 'invalid_scope', reason: `Only the scope ${grant.scope} was granted.` };
   }
-  const wanted = scope ?? grant.scope;
-  if (!isWithin(wanted, application.scopes)) {
+  const wantedScope = scope ?? grant.scope;
+  if (!isWithin(wantedScope, application.scopes)) {
     return {
       error: 'invalid_scope',
       reason: `The application may only have ${application.scopes}.`,
     };
   }
-  return issue(tx, application, grant, wanted, key, now);
+  return issue(tx, application, grant, wantedScope, key, now);
 }
 
 /** Whether a scope allows no more than another. */
@@ -118,7 +118,7 @@ async function issue(
   return { accessToken: secret, refreshToken, expiresIn: accessTokenMs / 1000, scope };
 }
 
-/** What is wrong with the verifier of a code (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for one without a challenge). */
+/** The error of a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge). */
 function verifierMistake(
   { codeChallenge }: GrantRow,
   verifier: string | undefined,

@@ -29,11 +29,11 @@ export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
-  /** It replaces tables to which others refer. */
+  /** Whether the step replaces tables to which others refer. */
   readonly replacesTables?: boolean;
 }
 
-/** All steps in order; version n is the nth step. */
+/** The migrations in order; the schema has version n after the nth. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first release', statements: firstSchema },
   { version: 2, name: 'dry runs', statements: dryRunSchema },

@@ -37,14 +37,14 @@ export function checkName(field: string, name: string): void {
   }
 }
 
-const compressed = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
-const plain = /^(.+)(\.[A-Za-z0-9]+)$/;
+const compressedName = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
+const plainName = /^(.+)(\.[A-Za-z0-9]+)$/;
 
 /**
  * Adds a number to a name, before its extension: `reads.vcf.gz` with 2 becomes `reads-2.vcf.gz`.
  * Choice: only files have extensions, and a compression suffix belongs to the one before it.
  */
 export function numberedName(name: string, number: number, isFile: boolean): string {
-  const parts = isFile ? (compressed.exec(name) ?? plain.exec(name)) : null;
+  const parts = isFile ? (compressedName.exec(name) ?? plainName.exec(name)) : null;
   return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
 }

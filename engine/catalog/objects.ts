@@ -41,7 +41,7 @@ export interface NewObject {
   readonly mimetype?: string | null;
   readonly size?: number | null;
   readonly md5?: string | null;
-  /** Of a shortcut. */
+  /** The target, for a shortcut. */
   readonly target?: ShortcutTarget;
 }
 
@@ -67,7 +67,7 @@ export interface DescendantCounts {
 export interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
-  /** Ordered by path. */
+  /** Lists the objects, ordered by path. */
   list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
   /** Creates a file; in a vault that keeps versions, a further version of the file that has the name. */
@@ -84,15 +84,15 @@ export interface ObjectTable {
 
 /** Statements over objects. */
 export function objectTable(db: Database): ObjectTable {
-  const one = async (where: Sql): Promise<ObjectRow | undefined> => {
+  const objectWhere = async (where: Sql): Promise<ObjectRow | undefined> => {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
     return row && objects.parse(row);
   };
   const cache = new RowCache<number, ObjectRow>(db);
   const get = (id: number): Promise<ObjectRow | undefined> =>
-    cache.get(id, () => one(sql`id = ${id}`));
+    cache.get(id, () => objectWhere(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
-    one(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
+    objectWhere(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
 
   return {
     get,
@@ -131,9 +131,12 @@ export function objectTable(db: Database): ObjectTable {
     },
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await collectDeletion(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
+        const removedObjects = await collectDeletion(
+          tx,
+          sql`(objects.id = ${id} OR ${isBelow(id)})`,
+        );
         await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
-        return removed;
+        return removedObjects;
       }),
     counts: async (ids) => {
       const counts = new Map<number, DescendantCounts>();
@@ -271,11 +274,11 @@ async function freeName(
   for (let number = 0; ; number++) {
     const name =
       number === 0 ? wanted.filename : numberedName(wanted.filename, number, wanted.isFile);
-    const taken = await objectTable(tx).byPath(
+    const objectAtPath = await objectTable(tx).byPath(
       wanted.vaultId,
       `${wanted.parent?.path ?? ''}/${name}`,
     );
-    if (taken === undefined || taken.id === wanted.exceptId) return name;
+    if (objectAtPath === undefined || objectAtPath.id === wanted.exceptId) return name;
   }
 }
 
@@ -319,6 +322,8 @@ async function countBelow(db: Database, id: number): Promise<DescendantCounts> {
   const children = direct!['children'] as number;
   const folders = direct!['folders'] as number;
   if (folders === 0) return { children, folders, descendants: children };
-  const below = await db.get(sql`SELECT COUNT(*) AS descendants FROM objects WHERE ${isBelow(id)}`);
-  return { children, folders, descendants: below!['descendants'] as number };
+  const descendantCount = await db.get(
+    sql`SELECT COUNT(*) AS descendants FROM objects WHERE ${isBelow(id)}`,
+  );
+  return { children, folders, descendants: descendantCount!['descendants'] as number };
 }

@@ -47,7 +47,7 @@ export function passwordTable(db: Database): PasswordTable {
  * password that is too short or too long.
  */
 export async function hashPassword(password: string, field = 'password'): Promise<string> {
-  const characters = [...normalized(password)].length;
+  const characters = [...normalizePassword(password)].length;
   if (characters < leastCharacters || characters > mostCharacters) {
     throw invalid(
       field,
@@ -73,7 +73,7 @@ export async function isPassword(password: string, hash: string | undefined): Pr
 }
 
 /** NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
-function normalized(password: string): string {
+function normalizePassword(password: string): string {
   return password.normalize('NFKC');
 }
 
@@ -81,16 +81,16 @@ function derive(password: string, salt: Uint8Array, { ln, r, p }: ScryptCost): P
   const N = 2 ** ln;
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   return new Promise((resolve, reject) => {
-    scrypt(normalized(password), salt, hashBytes, options, (error, hash) =>
+    scrypt(normalizePassword(password), salt, hashBytes, options, (error, hash) =>
       error === null ? resolve(hash) : reject(error),
     );
   });
 }
 
 function phc({ ln, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
-  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`;
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpaddedBase64(salt)}$${unpaddedBase64(hash)}`;
 }
 
-function unpadded(bytes: Buffer): string {
+function unpaddedBase64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
 }

@@ -70,6 +70,6 @@ function isFullPath(pattern: string): boolean {
 }
 
 function foldedPath(path: string): Pick<PathGlob, 'path' | 'pathPrefix'> {
-  const folded = fold(normalizePath(path));
-  return { path: folded, pathPrefix: literalPrefix(folded) };
+  const foldedText = fold(normalizePath(path));
+  return { path: foldedText, pathPrefix: literalPrefix(foldedText) };
 }

@@ -51,7 +51,7 @@ export function join(parts: readonly Sql[], separator: Sql): Sql {
 }
 
 /** The conjunction of the conditions; true if there are none. */
-export function all(conditions: readonly Sql[]): Sql {
+export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`1 = 1` : join(conditions, sql` AND `);
 }
 
@@ -62,7 +62,7 @@ export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   return sql`${expression} IN (${join(bound, sql`, `)})`;
 }
 
-/** True if the expression is one of these numbers, of which there may be more than a statement can have parameters. */
+/** True if the expression is one of these numbers, of which there may be more than the parameters of a statement. */
 export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
   return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }

@@ -15,7 +15,7 @@ export type Raw = Readonly<Record<string, unknown>>;
 /** Converts between rows (camelCase properties) and columns of a table (snake_case). */
 export interface TableCodec<R, X> {
   readonly name: Sql;
-  /** The columns for a SELECT from this table under its own name: `vaults.id AS "id", …`. */
+  /** The columns for a SELECT from this table: `vaults.id AS "id", …`. */
   readonly columns: Sql;
   parse(raw: Raw): R;
   insert(row: R & X): Sql;
@@ -32,8 +32,8 @@ export function table<R extends object, X extends object = object>(
   const visible = Object.entries(columns) as [string, Codec][];
   const stored = [...visible, ...(Object.entries(hidden) as [string, Codec][])];
   const tableName = identifier(name);
-  const named = new Map(stored.map(([key]) => [key, identifier(key)]));
-  const insertNames = join([...named.values()], sql`, `);
+  const namedColumns = new Map(stored.map(([key]) => [key, identifier(key)]));
+  const insertNames = join([...namedColumns.values()], sql`, `);
   return {
     name: tableName,
     columns: join(
@@ -51,9 +51,11 @@ export function table<R extends object, X extends object = object>(
       return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${join(values, sql`, `)})`;
     },
     update: (id, patch) => {
-      const changed = stored.filter(([key]) => (patch as Raw)[key] !== undefined && key !== 'id');
-      if (changed.length === 0) return undefined;
-      const changes = changed.map(
+      const changedColumns = stored.filter(
+        ([key]) => (patch as Raw)[key] !== undefined && key !== 'id',
+      );
+      if (changedColumns.length === 0) return undefined;
+      const changes = changedColumns.map(
         ([key, codec]) => sql`${identifier(key)} = ${encode(codec, (patch as Raw)[key])}`,
       );
       return sql`UPDATE ${tableName} SET ${join(changes, sql`, `)} WHERE id = ${id}`;

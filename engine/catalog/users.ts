@@ -6,7 +6,7 @@ import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
 import type { Role } from './permission.js';
-import { all, sql } from './sql.js';
+import { allOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 export interface UserRow {
@@ -31,11 +31,11 @@ export interface NewUserRow {
 
 export interface UserFilter {
   readonly accountId?: number;
-  /** In any case. */
+  /** The e-mail address, in any letter case. */
   readonly email?: string;
   readonly role?: Role;
   readonly isActive?: boolean;
-  /** Members of this group. */
+  /** Only members of this group. */
   readonly groupId?: number;
 }
 
@@ -43,7 +43,7 @@ export interface UserFilter {
 export interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
-  /** Ordered by id. */
+  /** Lists the users, ordered by id. */
   list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
   create(user: NewUserRow): Promise<UserRow>;
   update(
@@ -87,7 +87,7 @@ export function userTable(db: Database): UserTable {
     get,
     byEmail,
     list: async ({ accountId, email, role, isActive, groupId }, page) => {
-      const where = all([
+      const where = allOf([
         ...(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]),
         ...(email === undefined ? [] : [sql`users.email_key = ${fold(email)}`]),
         ...(role === undefined ? [] : [sql`users.role = ${role}`]),

@@ -15,7 +15,7 @@ import {
   type Viewer,
   type Permission,
 } from './permission.js';
-import { all, contains, isAmong, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, contains, isAmong, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
 
@@ -66,13 +66,13 @@ export type VaultPatch = Partial<
 /** The list filters of contract 5.3. */
 export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Of these alone, which a search has found: any number of ids. */
+  /** Only vaults with these ids, which a search has found; there may be any number of them. */
   readonly among?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
   /** The whole name, ignoring case. */
   readonly name?: string;
-  /** Any form of a full path; the path after the vault is ignored. */
+  /** The vault, in any form of a full path; the part after the vault is ignored. */
   readonly fullPath?: string;
   readonly accountDomain?: string;
   readonly vaultType?: VaultRow['vaultType'];
@@ -99,22 +99,22 @@ export interface VaultTable {
   /** The vault that a full path of this user names, whether or not they may read it. */
   byFullPath(path: FullPath, viewer: Viewer): Promise<VaultRow | undefined>;
   personal(userId: number): Promise<VaultRow | undefined>;
-  /** Ordered by name. */
+  /** Lists the vaults, ordered by name. */
   list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
   create(vault: NewVault): Promise<VaultRow>;
   update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
   /** Deletes the vault and its objects; returns the files and tasks that are left to clean up. */
   delete(id: number): Promise<Deletion>;
-  /** The user's permissions on these vaults; a vault without any permission is not in the map. */
+  /** The user's permissions on these vaults; a vault without a permission is absent. */
   permissions(viewer: Viewer, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** What each vault holds that the user may read, by name. */
+  /** What the vaults hold that the user may read, ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** What a vault holds. Bytes are those of segments, and of all stored versions of files. */
+/** What a vault holds. Bytes are the size of segments and of all stored versions of files. */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;
@@ -148,13 +148,13 @@ const vaults = table<VaultRow, { nameKey: string }>(
 
 /** Statements over vaults. */
 export function vaultTable(db: Database): VaultTable {
-  const one = async (where: Sql): Promise<VaultRow | undefined> => {
+  const vaultWhere = async (where: Sql): Promise<VaultRow | undefined> => {
     const row = await db.get(sql`SELECT ${vaults.columns} FROM vaults WHERE ${where}`);
     return row && vaults.parse(row);
   };
-  const get = (id: number): Promise<VaultRow | undefined> => one(sql`vaults.id = ${id}`);
+  const get = (id: number): Promise<VaultRow | undefined> => vaultWhere(sql`vaults.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
-    one(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
+    vaultWhere(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
   const levels = async (
     viewer: Viewer,
     ids: readonly number[],
@@ -170,15 +170,16 @@ export function vaultTable(db: Database): VaultTable {
   return {
     get,
     byName,
-    byFullPath: (path, viewer) => one(isVaultOf(path, viewer)),
-    personal: (userId) => one(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
+    byFullPath: (path, viewer) => vaultWhere(isVaultOf(path, viewer)),
+    personal: (userId) =>
+      vaultWhere(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
     list: async (filter, page) =>
       listPage(
         db,
         vaults,
         {
           from: sql`vaults`,
-          where: all(conditions(filter)),
+          where: allOf(conditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id`,
         },
         page,
@@ -233,9 +234,9 @@ export function vaultTable(db: Database): VaultTable {
       }),
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await collectVaultDeletion(tx, id);
+        const removedVault = await collectVaultDeletion(tx, id);
         await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
-        return removed;
+        return removedVault;
       }),
     permissions: async (viewer, ids) => {
       const found = new Map<number, Permission>();
@@ -343,7 +344,7 @@ async function requireFreeName(
   name: string,
   exceptId: number | null,
 ): Promise<void> {
-  const taken = await vaultTable(tx).byName(accountId, name);
-  if (taken === undefined || taken.id === exceptId) return;
+  const vaultWithName = await vaultTable(tx).byName(accountId, name);
+  if (vaultWithName === undefined || vaultWithName.id === exceptId) return;
   throw invalid('name', `A vault named ${JSON.stringify(name)} exists already.`);
 }

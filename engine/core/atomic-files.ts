@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from './errors.js';
-import { codeOf, rawStep, step, wrapped } from './file-steps.js';
+import { codeOf, rawStep, step, wrapFileError } from './file-steps.js';
 import { discardFile, removeFile, syncFolder } from './files.js';
 import { createFile } from './file-writer.js';
 
@@ -48,7 +48,7 @@ export async function publishFile(
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    throw wrapped(path, 'publish', error);
+    throw wrapFileError(path, 'publish', error);
   } finally {
     await discardFile(temporary);
   }

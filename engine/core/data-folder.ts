@@ -83,7 +83,7 @@ export class DataFolder {
   object(objectId: number, revision: number): string {
     return this.path('objects', `${id(objectId)}-${id(revision)}`);
   }
-  /** The parts of uploads in parts, until these are complete. */
+  /** The folder for the parts of unfinished uploads. */
   get parts(): string {
     return this.path('parts');
   }
@@ -103,7 +103,7 @@ export class DataFolder {
   rejectedLines(jobId: number): string {
     return this.path('rejected', `${id(jobId)}.jsonl.gz`);
   }
-  /** All files of an archived dataset, in one. */
+  /** The file with all files of an archived dataset. */
   archive(datasetId: number): string {
     return this.path('archives', `${id(datasetId)}.tar.zst`);
   }
@@ -120,7 +120,7 @@ export class DataFolder {
     return this.path('scratch', `inline-${id(importId)}.json`);
   }
 
-  /** The path of these names below the root; throws for a name that the server would not create. */
+  /** The path of the named file below the root; throws for a name that the server would not create. */
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {
@@ -141,7 +141,7 @@ export class DataFolder {
 
 /** The ids of a version of a file. */
 export interface FileVersion {
-  /** Of the file. */
+  /** The id of the file. */
   readonly id: number;
   readonly revision: number;
 }

@@ -1,4 +1,4 @@
-/** What is missing from the rounded product `high` of two doubles, exactly (Dekker's product, with Veltkamp's splitting). */
+/** The error of the rounded product `high` of two doubles, exactly (Dekker's product, with Veltkamp's splitting). */
 export function lowPart(a: number, b: number, high: number): number {
   const scaledA = a * 134_217_729;
   const highA = scaledA - (scaledA - a);

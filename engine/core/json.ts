@@ -236,7 +236,7 @@ export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // Most likely a bigint inside; any other error occurs again below.
+      // Probably a bigint inside; any other error occurs again below.
     }
   }
   return text(value, options.nonFinite !== 'null');

@@ -7,7 +7,7 @@ export interface StringTarget {
   readonly bytes: Uint8Array;
   /** A view of `bytes` and of 8 more bytes, which `copyString` may overwrite. */
   readonly view: DataView;
-  /** To be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
+  /** Offsets to be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
   readonly offsets: Int32Array;
 }
 
@@ -41,7 +41,7 @@ export function readPlainStrings(
   return end;
 }
 
-/** The same for DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. */
+/** Reads strings in the encoding DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. */
 export function readDeltaStrings(
   source: ByteSource,
   count: number,
@@ -64,7 +64,7 @@ export function readDeltaStrings(
   }
 }
 
-/** Copies strings of these lengths, which follow each other; `source` is at the first one. */
+/** Copies consecutive strings of these lengths; `source` is at the first string. */
 function copyStrings(
   source: ByteSource,
   lengths: Int32Array,
@@ -117,7 +117,7 @@ function joinDeltaStrings(
   return end;
 }
 
-/** The same for dictionary indices: copies the entries of `dictionary` with these indices. */
+/** Copies the entries of `dictionary` with these indices. */
 export function gatherStrings(
   dictionary: StringTarget,
   indices: Int32Array,

@@ -27,7 +27,7 @@ export function numberEncoder(
   const ranges = pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
   const near = isWhole ? nearOf(values, ranges.reduce(joinedRange, noValues).extremes) : undefined;
-  if (near !== undefined && increases(near.distances, values.count))
+  if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
@@ -48,7 +48,7 @@ export function numberEncoder(
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
 
-/** Doubles hold these numbers, and twice as many, as the zigzag encoding needs, exactly. */
+/** The limit up to which the number and its double, which the zigzag encoding needs, are exact in a double. */
 const maxExact = 2 ** 52;
 
 function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
@@ -73,7 +73,7 @@ const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
 /** Whether at least 80 % of the values are above their predecessor; judged from a sample. */
-function increases(values: Int32Array, count: number): boolean {
+function isIncreasing(values: Int32Array, count: number): boolean {
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let increasing = 0;
   let sampled = 0;

@@ -6,7 +6,7 @@ export type DocumentType = 'vault' | SearchObject['objectType'];
 /** A vault, or an object with its vault: the unit that searches find. */
 export interface SearchDocument {
   readonly vault: SearchVault;
-  /** Null for the vault itself. */
+  /** The object; null for the vault itself. */
   readonly object: SearchObject | null;
 }
 
@@ -20,7 +20,7 @@ export interface DocumentField {
   readonly isList: boolean;
   /** The columns of an object that `read` needs. */
   readonly columns: readonly SearchColumn[];
-  /** True if many documents have the same value, so that results of tests on it are cached. */
+  /** True if many documents have the same value, so that the results of tests are cached. */
   readonly isShared: boolean;
   readonly read: (document: SearchDocument) => DocumentValue;
 }
@@ -49,7 +49,8 @@ function field(
 
 const fullPath: DocumentField['read'] = ({ vault, object }) =>
   object ? `${vault.fullPath}:${object.path!}` : vault.fullPath;
-const updated: DocumentField['read'] = ({ vault, object }) => (object ?? vault).updatedAt! * 1_000;
+const updatedTime: DocumentField['read'] = ({ vault, object }) =>
+  (object ?? vault).updatedAt! * 1_000;
 
 /** The fields of documents by name (contract 8.7). */
 export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
@@ -91,9 +92,9 @@ export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
       ['createdAt'],
       ({ vault, object }) => (object ?? vault).createdAt! * 1_000,
     ),
-    field('updated_at', 'date', ['updatedAt'], updated),
-    // Choice: searches read the catalogue itself, so the time of indexing (`indexed_at`) is that of the last change.
-    field('indexed_at', 'date', ['updatedAt'], updated),
+    field('updated_at', 'date', ['updatedAt'], updatedTime),
+    // Choice: searches read the catalogue itself, so the time of indexing (`indexed_at`) is the time of the last change.
+    field('indexed_at', 'date', ['updatedAt'], updatedTime),
   ].map((one) => [one.name, one]),
 );
 

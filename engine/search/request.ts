@@ -37,15 +37,15 @@ const index: FieldIndex = {
 /** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */
 export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   const request = parseDocumentQuery(body, index);
-  const given = (body ?? {}) as Readonly<Record<string, unknown>>;
-  const isAll = flag('include_all_subjects', given);
+  const givenBody = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const isAll = flag('include_all_subjects', givenBody);
   return {
     ...request,
-    vaultScope: choice('vault_scope', given, ['all', 'any', 'access']),
-    includeVaults: flag('include_vaults', given),
-    entities: readEntities(given['entities'], genes),
-    entitiesMatch: choice('entities_match', given, ['any', 'all']),
-    includeSubjects: isAll ? 'all' : flag('include_subjects', given) ? 'some' : 'none',
+    vaultScope: choice('vault_scope', givenBody, ['all', 'any', 'access']),
+    includeVaults: flag('include_vaults', givenBody),
+    entities: readEntities(givenBody['entities'], genes),
+    entitiesMatch: choice('entities_match', givenBody, ['any', 'all']),
+    includeSubjects: isAll ? 'all' : flag('include_subjects', givenBody) ? 'some' : 'none',
   };
 }
 
@@ -55,11 +55,11 @@ export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
  */
 export function isQueryString(text: string): boolean {
   const combines = /(?:^|[\s)])(?:AND|OR|NOT)(?:[\s(]|$)/.test(text);
-  const named = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
-  return combines || text.includes('*') || [...named].some(([, name]) => rows.has(name!));
+  const fieldNames = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
+  return combines || text.includes('*') || [...fieldNames].some(([, name]) => rows.has(name!));
 }
 
-/** The search restricted to these datasets. */
+/** The same search, restricted to these datasets. */
 export function amongDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
   const field = { name: 'id', path: ['id'], type: 'long' } as const;
   const type = { name: 'type', path: ['type'], type: 'string' } as const;
@@ -68,7 +68,7 @@ export function amongDatasets(request: SearchRequest, ids: readonly number[]): S
   return { ...request, predicate: and([isDataset, isOne, request.predicate]) };
 }
 
-/** The value of a key that must be one of these strings; the first of them if the key is absent or empty. */
+/** The value of a key that must be one of these strings; the first string if the key is absent or empty. */
 function choice<W extends string>(
   key: string,
   body: Readonly<Record<string, unknown>>,

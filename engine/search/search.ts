@@ -51,9 +51,9 @@ export async function search<Access>(
   request: SearchRequest,
   options: SearchOptions = {},
 ): Promise<SearchAnswer> {
-  const started = performance.now();
-  const answer = await limited(options, (abort) => runSearch(table, access, request, abort));
-  return { ...answer, took: Math.round(performance.now() - started) };
+  const startedAt = performance.now();
+  const answer = await runLimited(options, (abort) => runSearch(table, access, request, abort));
+  return { ...answer, took: Math.round(performance.now() - startedAt) };
 }
 
 /** The ids of all vaults and objects that a search finds. */
@@ -62,14 +62,14 @@ export interface SearchedIds {
   readonly objects: readonly number[];
 }
 
-/** The ids of the vaults and objects that a search finds, whatever page of them it asks for. Throws as `search` does. */
+/** The ids of all vaults and objects that a search finds, on any page. Throws as `search` does. */
 export function searchIds<Access>(
   table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   options: SearchOptions = {},
 ): Promise<SearchedIds> {
-  return limited(options, async (abort) => {
+  return runLimited(options, async (abort) => {
     const found = { vaults: [] as number[], objects: [] as number[] };
     const vaults = await table.vaults(access, 'readable');
     await scan(table, vaults, request, abort, ({ vault, object }) => {
@@ -81,7 +81,7 @@ export function searchIds<Access>(
 }
 
 /** Runs a search when its turn has come, within its limits. */
-async function limited<T>(
+async function runLimited<T>(
   options: SearchOptions,
   run: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -118,7 +118,7 @@ export function checkpointBytes(
   return { bytes: Buffer.concat(pieces), rows: rows.length };
 }
 
-/** SHA-256 of the rows that the checkpoint of a state has, in hex; that of an equal state is equal. */
+/** The SHA-256, in hexadecimal, of the rows that a checkpoint of the state has; equal states have equal checksums. */
 export function stateChecksum(datasetId: number, state: LogState): string {
   return checksumOf(datasetId, state.version, rowsOf(datasetId, state));
 }
@@ -133,8 +133,8 @@ function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
   for (const segment of state.live.values()) {
     const { tags, ...add } = addOf(segment, state.columns, addedAt(segment.path));
     const { deletion, deletedAt } = segment;
-    const dated = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
-    actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...dated } } });
+    const datedTags = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
+    actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...datedTags } } });
   }
   for (const [path, { bytes, removedAt, isVacuumed }] of state.removed)
     actions.push({
@@ -152,7 +152,7 @@ function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
   return actions.map((action) => conform(row, action) as ParquetRow);
 }
 
-/** When a segment was added, milliseconds since 1970: its name begins with the time (link-segments.ts). */
+/** When a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
 function addedAt(path: string): number {
   const time = parseInt(path, 36);
   return Number.isSafeInteger(time) ? time : 0;
@@ -176,17 +176,17 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
   const numberOf = (appId: string): number =>
     Number(rows.find(({ txn }) => txn?.['appId'] === appId)!['txn']!['version']);
   const tableColumns = columnsOfDelta(String(find('metaData')['schemaString']));
-  const live = new Map<string, Segment>();
-  const removed = new Map<string, RemovedFile>();
+  const liveSegments = new Map<string, Segment>();
+  const removedFiles = new Map<string, RemovedFile>();
   for (const { add, remove } of rows) {
     if (add !== undefined) {
       const tags = objectOf(add['tags']);
       const segment = segmentOf({ ...add, tags }, tableColumns);
       const deletedAt = tags[deletedAtTag];
-      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
+      liveSegments.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
     }
     if (remove !== undefined)
-      removed.set(String(remove['path']), {
+      removedFiles.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
         isVacuumed: objectOf(remove['tags'])[vacuumedTag] === 'true',
@@ -195,8 +195,8 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
   return {
     version,
     columns: tableColumns,
-    live,
-    removed,
+    live: liveSegments,
+    removed: removedFiles,
     readableSince: numberOf(readableSinceId),
     hasDeletions: Number(find('protocol')['minReaderVersion']) === 3,
     nextRowId: numberOf(nextRowIdId),
@@ -243,7 +243,7 @@ function objectOf(entries: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(list.map(({ key, value }) => [key, value]));
 }
 
-/** SHA-256 of rows, in hex. */
+/** The SHA-256 of rows in hexadecimal. */
 function checksumOf(datasetId: number, version: number, rows: readonly ParquetRow[]): string {
   const digest = createHash('sha256').update(`${datasetId} ${version}\n`);
   for (const row of rows) digest.update(`${JSON.stringify(row)}\n`);

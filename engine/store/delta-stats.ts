@@ -42,10 +42,10 @@ export function leafStatsOf(
   if (!Number.isSafeInteger(delta.numRecords)) throw new Error('has no number of records');
   const stats = Object.create(null) as Record<string, LeafStats>;
   for (const [path] of leaves([...reservedColumns, ...columns])) {
-    const nulls = get(delta.nullCount, path);
+    const nulls = statsAt(delta.nullCount, path);
     if (nulls === undefined) continue;
-    const min = bound(get(delta.minValues, path));
-    const max = bound(get(delta.maxValues, path));
+    const min = boundOf(statsAt(delta.minValues, path));
+    const max = boundOf(statsAt(delta.maxValues, path));
     const key = leafKey(path);
     stats[key] = { nulls: Number(nulls) };
     if (min !== undefined && max !== undefined) stats[key] = { nulls: Number(nulls), min, max };
@@ -53,7 +53,7 @@ export function leafStatsOf(
   return { rows: delta.numRecords, stats };
 }
 
-function bound(value: unknown): number | string | undefined {
+function boundOf(value: unknown): number | string | undefined {
   return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
 }
 
@@ -85,7 +85,7 @@ function define(tree: StatsTree, name: string, value: unknown): void {
   });
 }
 
-function get(tree: StatsTree, path: readonly string[]): unknown {
+function statsAt(tree: StatsTree, path: readonly string[]): unknown {
   let at: unknown = tree;
   for (const name of path) {
     if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined;

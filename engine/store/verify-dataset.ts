@@ -13,7 +13,7 @@ import {
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
 import { logContents } from './log.js';
-import { nothing, type LogState } from './log-state.js';
+import { emptyState, type LogState } from './log-state.js';
 import { replay } from './snapshot.js';
 import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
 
@@ -53,7 +53,7 @@ export async function checkpointProblems(
   datasetId: number,
 ): Promise<readonly Damage[]> {
   const found: Damage[] = [];
-  let before = nothing;
+  let before = emptyState;
   for (const version of (await logContents(folder, datasetId)).checkpoints) {
     const report = (problem: string): void =>
       void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
@@ -76,7 +76,7 @@ export async function replayOrDamage(
   last = Infinity,
 ): Promise<LogState | Damage> {
   try {
-    return await replay(folder, datasetId, last, nothing);
+    return await replay(folder, datasetId, last, emptyState);
   } catch (error) {
     return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -95,14 +95,15 @@ export async function sweepDataset(
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
   if (known === 'archived') {
-    // Only what was retired is removed, and only while the archive is there: else it may be all that is left.
-    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return none;
+    // Only retired files are removed, and only while the archive exists: otherwise they may be all that is left.
+    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return nothingSwept;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
   if (known === 'deleted') {
     // A dataset that still has a log was not deleted here: the catalogue belongs to other files.
-    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0) return none;
+    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0)
+      return nothingSwept;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
@@ -110,12 +111,12 @@ export async function sweepDataset(
   try {
     state = await replay(folder, datasetId);
   } catch {
-    return none; // `snapshot` and `verify` report the damage; which files are needed is unknown
+    return nothingSwept; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
-  if (state.version < known || names.includes(droppedLog)) return none; // entries are missing
-  const removed: string[] = [];
+  if (state.version < known || names.includes(droppedLog)) return nothingSwept; // entries are missing
+  const removedNames: string[] = [];
   const quarantined: string[] = [];
-  // Only names that this program creates are touched; `verify` reports others.
+  // Only files with names that this program creates are removed; `verify` reports others.
   for (const name of await leftovers(folder, datasetId, state)) {
     const isSegment = segmentPattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
@@ -125,14 +126,14 @@ export async function sweepDataset(
       quarantined.push(name);
     } else {
       await removeTree(file);
-      removed.push(name);
+      removedNames.push(name);
     }
   }
   if (state.version < 0 && (await isUnused(folder, datasetId))) await removeTree(path);
-  return { removed, quarantined };
+  return { removed: removedNames, quarantined };
 }
 
-const none: Swept = { removed: [], quarantined: [] };
+const nothingSwept: Swept = { removed: [], quarantined: [] };
 
 /** Whether a dataset's folder holds no more than the folders that the first commit creates. */
 async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
@@ -146,21 +147,21 @@ async function leftovers(
   datasetId: number,
   state: LogState,
 ): Promise<readonly string[]> {
-  const below = async (name: string) =>
+  const filesBelow = async (name: string) =>
     (await list(folder.datasetFile(datasetId, name)))
       .filter((entry) => entry.name.startsWith(temporaryPrefix))
       .map((entry) => `${name}/${entry.name}`);
   const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
-  const known = (name: string) =>
+  const isKnown = (name: string) =>
     name === logFolder || name === schemaFolder || state.live.has(name) || state.removed.has(name);
   return [
-    ...top.filter((name) => !known(name)),
-    ...(await below(logFolder)),
-    ...(await below(schemaFolder)),
+    ...top.filter((name) => !isKnown(name)),
+    ...(await filesBelow(logFolder)),
+    ...(await filesBelow(schemaFolder)),
   ];
 }
 
-/** What the files of a dataset take on the disk: the sizes of segments are those of the log, so that only its own files are looked at. */
+/** The space that the files of a dataset take on the disk: the sizes of segments come from the log, so that only other files are examined. */
 export async function diskUseOf(
   folder: DataFolder,
   datasetId: number,

@@ -16,7 +16,7 @@ export interface TextIndex {
   readonly file: IndexedFile;
   /** Number of rows of the segment. */
   readonly rows: number;
-  /** By `indexedName`. */
+  /** The columns by `indexedName`. */
   readonly columns: ReadonlyMap<string, ColumnLocation>;
 }
 
@@ -66,7 +66,7 @@ function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | und
   try {
     const summary = JSON.parse(Buffer.from(text).toString()) as IndexSummary;
     return summary.version === indexVersion
-      ? located(file, summary, at - summary.bytes)
+      ? locateIndex(file, summary, at - summary.bytes)
       : undefined;
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -74,7 +74,7 @@ function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | und
   }
 }
 
-function located(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
+function locateIndex(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
   let at = begin;
   const columns = new Map<string, ColumnLocation>();
   for (const column of summary.columns) {

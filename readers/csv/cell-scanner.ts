@@ -154,13 +154,13 @@ export function matches(bytes: Uint8Array, at: number, wanted: Uint8Array): bool
 
 function withLineEnd(text: Uint8Array): Uint8Array {
   const last = text.at(-1);
-  // A Buffer has another hidden class than a Uint8Array: with only one of them the loops stay monomorphic.
+  // A Buffer has another hidden class than a Uint8Array: with only one class the loops stay monomorphic.
   if (last === undefined || last === 10 || last === 13)
     return new Uint8Array(text.buffer, text.byteOffset, text.length);
-  const ended = new Uint8Array(text.length + 1);
-  ended.set(text);
-  ended[text.length] = 10;
-  return ended;
+  const paddedText = new Uint8Array(text.length + 1);
+  paddedText.set(text);
+  paddedText[text.length] = 10;
+  return paddedText;
 }
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -29,7 +29,7 @@ export interface FeatureDialect {
     into: Attributes,
     context: RecordContext,
   ) => string | null;
-  /** Reads those of lines that have nothing odd about them. */
+  /** Reads the attributes of lines without special cases. */
   readonly plain: () => FastAttributes;
   /** Attributes that are lists always. */
   readonly lists: ReadonlySet<string>;
@@ -52,7 +52,7 @@ export class FeatureParser {
   readonly #attributes: Attributes;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
   readonly #isScoreDeclared: boolean;
-  /** Where the nine columns of the line begin and end. */
+  /** The bounds of the nine columns of the line. */
   readonly #from = new Int32Array(9);
   readonly #to = new Int32Array(9);
   #bytes: Uint8Array = new Uint8Array(0);
@@ -72,7 +72,7 @@ export class FeatureParser {
     const context = new RecordContext(report);
     const columnOf = (column: Column) =>
       typedColumn(
-        overlaid(
+        overlayColumn(
           column,
           existing.find(({ name }) => name === column.name),
         ),
@@ -100,12 +100,12 @@ export class FeatureParser {
     this.#bytes = chunk;
     context.line = 0;
     // The general path alone looks at alleles.
-    const plain = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
+    const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature makes the columns.
-      if (this.#isBegun && plain !== null && plain.parse(at, this.#out)) {
-        at = plain.next;
-        context.line += plain.lines;
+      if (this.#isBegun && fastFeatures !== null && fastFeatures.parse(at, this.#out)) {
+        at = fastFeatures.next;
+        context.line += fastFeatures.lines;
         continue;
       }
       context.line++;
@@ -275,7 +275,7 @@ export class FeatureParser {
     return NaN;
   }
 
-  /** One of the first three columns; the first brings the coordinates with it. */
+  /** One of the first three columns; the first column includes the coordinates. */
   #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
     if (this.#isNull(i)) return;
     let bytes = this.#bytes;

@@ -11,7 +11,7 @@ import { asInputError, tooMuchDecoded } from './errors.js';
  * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; a plain file is read as it is. `progress.read` counts the bytes
  * of the file that have been read. Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
  */
-export async function* decompressed(
+export async function* decompressStream(
   file: FileReader,
   compression: Compression,
   name: string,

@@ -15,11 +15,11 @@ const slack = 64; // kernels read and write whole vectors beyond the end
 const set = slack;
 const text = set + 32 + slack;
 const positions = text + scanBytes + slack;
-const from = positions + 4 * (scanBytes + slack);
-const to = from + 4 * scanCells;
-const out = to + 4 * scanCells;
-const ends = out + scanBytes + slack;
-const pages = Math.ceil((ends + 4 * scanCells) / 65_536);
+const fromAddress = positions + 4 * (scanBytes + slack);
+const toAddress = fromAddress + 4 * scanCells;
+const outAddress = toAddress + 4 * scanCells;
+const endsAddress = outAddress + scanBytes + slack;
+const pages = Math.ceil((endsAddress + 4 * scanCells) / 65_536);
 
 /** A set of up to eight bytes to search for. */
 export class ByteSet {
@@ -64,10 +64,10 @@ export class ScanBuffer {
     this.bytes = new Uint8Array(buffer, text, scanBytes + slack);
     this.#set = new Uint8Array(buffer, set, 32);
     this.positions = new Int32Array(buffer, positions, scanBytes + slack);
-    this.from = new Int32Array(buffer, from, scanCells);
-    this.to = new Int32Array(buffer, to, scanCells);
-    this.gathered = new Uint8Array(buffer, out, scanBytes + slack);
-    this.ends = new Int32Array(buffer, ends, scanCells);
+    this.from = new Int32Array(buffer, fromAddress, scanCells);
+    this.to = new Int32Array(buffer, toAddress, scanCells);
+    this.gathered = new Uint8Array(buffer, outAddress, scanBytes + slack);
+    this.ends = new Int32Array(buffer, endsAddress, scanCells);
   }
 
   /** Copies `source` from `at` on into the buffer, as far as there is room. */
@@ -87,7 +87,14 @@ export class ScanBuffer {
 
   /** Gathers `count` ranges from `from[first]` on; returns their total length. */
   gather(first: number, count: number): number {
-    return this.#exports.gather(text, from + 4 * first, to + 4 * first, count, out, ends);
+    return this.#exports.gather(
+      text,
+      fromAddress + 4 * first,
+      toAddress + 4 * first,
+      count,
+      outAddress,
+      endsAddress,
+    );
   }
 }
 

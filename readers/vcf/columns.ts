@@ -58,7 +58,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
 
 /** The descriptions that a VCF header gives its fields, and the entity type of `variant`. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
-  const of = (root: string, definitions: readonly Definition[]) =>
+  const definitionsOf = (root: string, definitions: readonly Definition[]) =>
     definitions
       .filter((one) => one.description !== '')
       .map((one) => ({
@@ -68,14 +68,14 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
       }));
   return [
     { name: 'variant', path: ['variant'], entityType: 'variant' },
-    ...of('info', header.info),
+    ...definitionsOf('info', header.info),
     ...header.meanings.flatMap(({ id, genes }) => {
       if (genes === undefined) return [];
       const path = ['info', ...genes];
       const description = `The gene symbols of ${id}`;
       return [{ name: path.join('.'), path, entityType: 'gene' as const, description }];
     }),
-    ...(header.samples.length > 0 ? of(params.sampleKey, header.format) : []),
+    ...(header.samples.length > 0 ? definitionsOf(params.sampleKey, header.format) : []),
   ];
 }
 
@@ -84,10 +84,10 @@ export function annotationKeysOf(
   header: VcfHeader,
   params: VcfParams,
 ): ReadonlyMap<string, readonly string[]> {
-  const known = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
+  const annotationKeys = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
   const keys = new Map<string, readonly string[]>();
   for (const { id, description } of header.info) {
-    if (!known.has(id)) continue;
+    if (!annotationKeys.has(id)) continue;
     const names = subfields(description);
     if (names.length > 1) keys.set(id, names);
   }
@@ -100,13 +100,15 @@ export function annotationKeysOf(
  * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
 function subfields(description: string): string[] {
-  const quoted = /'([^']*\|[^']*)'/.exec(description)?.[1];
-  const listed = quoted ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
-  if (listed === undefined) return [];
-  const plain = /^\s*Effect\s*\(/.test(listed)
-    ? listed.replace('(', '|').replaceAll(/[[\]()]/g, '')
-    : listed;
-  const names = plain.split('|').map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
+  const quotedList = /'([^']*\|[^']*)'/.exec(description)?.[1];
+  const keyList = quotedList ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
+  if (keyList === undefined) return [];
+  const plainList = /^\s*Effect\s*\(/.test(keyList)
+    ? keyList.replace('(', '|').replaceAll(/[[\]()]/g, '')
+    : keyList;
+  const names = plainList
+    .split('|')
+    .map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
   return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
 }
 
@@ -145,10 +147,10 @@ function object(name: string, children: Columns): Column {
 
 /** The columns with physical names that differ in more than letter case. */
 function withPhysicalNames(columns: Columns): Columns {
-  const taken = new Set<string>();
+  const takenNames = new Set<string>();
   return columns.map((column) => ({
     ...column,
-    physical: freePhysical(column.name, taken),
+    physical: freePhysical(column.name, takenNames),
     ...(column.children && { children: withPhysicalNames(column.children) }),
   }));
 }
@@ -164,10 +166,11 @@ export function freePhysical(name: string, taken: Set<string>): string {
 /** Throws when the dataset has objects for a field that holds plain values in the VCF. */
 export function refuseObjects(declared: Columns, columns: Columns, at = ''): void {
   for (const [i, { name, type, children }] of columns.entries()) {
-    const own = declared[i]!;
-    if (type === 'object' && own.type !== 'object')
-      throw typeConflict(`${at}${name}`, type, own.type);
-    if (type === 'object') refuseObjects(own.children ?? [], children ?? [], `${at}${name}.`);
+    const declaredType = declared[i]!;
+    if (type === 'object' && declaredType.type !== 'object')
+      throw typeConflict(`${at}${name}`, type, declaredType.type);
+    if (type === 'object')
+      refuseObjects(declaredType.children ?? [], children ?? [], `${at}${name}.`);
   }
 }
 

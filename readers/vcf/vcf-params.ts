@@ -9,9 +9,9 @@ export interface VcfParams {
   readonly annotationsKey: string;
   /** Name of the column that gets the samples. */
   readonly sampleKey: string;
-  /** Every annotation makes a record of its own. */
+  /** Whether every annotation becomes a record. */
   readonly explodes: boolean;
-  /** What separates the values of fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
+  /** The separators of values in fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
   readonly split: ReadonlyMap<string, string | null>;
   /** The table of known sources is used. */
   readonly usesKnownSources: boolean;

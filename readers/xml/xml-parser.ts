@@ -5,7 +5,7 @@ import {
   isSpace,
   nameBytes,
   nameShown,
-  shown,
+  shownCharacter,
   standsAt,
   textStops,
   valueStops,
@@ -179,7 +179,10 @@ export class XmlParser {
     }
     const isBlank = first === this.#at;
     if (!isBlank && this.#depth === 0)
-      throw new XmlFault(first, `${shown(bytes, first)} stands outside of the root element`);
+      throw new XmlFault(
+        first,
+        `${shownCharacter(bytes, first)} stands outside of the root element`,
+      );
     this.#add(start, this.#at, isPlain && !isBlank, isBlank);
   }
 
@@ -238,7 +241,7 @@ export class XmlParser {
   }
 
   #shown(): string {
-    return shown(this.#bytes, this.#at);
+    return shownCharacter(this.#bytes, this.#at);
   }
 
   #fail(message: string): never {

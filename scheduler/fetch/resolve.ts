@@ -26,12 +26,12 @@ export async function checkedAddresses(
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
   if (found.length === 0) throw transient('its host has no address');
-  const own = network.own().flatMap((text) => parseAddress(text) ?? []);
+  const ownAddresses = network.own().flatMap((text) => parseAddress(text) ?? []);
   for (const text of found) {
     const address = parseAddress(text);
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.
     const target = address && { host, port: portOf(url), address };
-    if (target === undefined || !mayConnect(target, allowed, own)) throw notAllowed();
+    if (target === undefined || !mayConnect(target, allowed, ownAddresses)) throw notAllowed();
   }
   return [...new Set(found)].slice(0, maxAddresses);
 }

@@ -31,8 +31,8 @@ export function isOutdatedChange(
 
 function lacksColumns(columns: Columns, stored: Columns): boolean {
   return stored.some(({ name, children = [] }) => {
-    const own = columns.find((column) => column.name === name);
-    return own === undefined || lacksColumns(own.children ?? [], children);
+    const ownColumn = columns.find((column) => column.name === name);
+    return ownColumn === undefined || lacksColumns(ownColumn.children ?? [], children);
   });
 }
 
@@ -85,8 +85,10 @@ export async function commitChange(
   if (version === undefined) return 'run again'; // another process has committed meanwhile
   // The commit is durable now: after a crash, reconciliation replays it from the log.
   crashpoint('catalog.before-commit');
-  const published = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-  await published.catch(async (error: unknown) => {
+  const publishedChange = context.persist(() =>
+    catalog.publish({ ...publication, logVersion: version }),
+  );
+  await publishedChange.catch(async (error: unknown) => {
     // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
     if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
     throw error;

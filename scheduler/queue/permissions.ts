@@ -47,6 +47,6 @@ export async function originOf(
   tables: Tables,
 ): Promise<EvaluationOrigin> {
   const user = await tables.users.get(userId);
-  const named = { name: user ? fullName(user) : '', email: user?.email ?? '' };
-  return { user: named, now: createdAt };
+  const namedUser = { name: user ? fullName(user) : '', email: user?.email ?? '' };
+  return { user: namedUser, now: createdAt };
 }

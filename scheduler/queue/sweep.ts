@@ -86,9 +86,10 @@ export async function sweepExpired(
     await removeTree(data.partsOf(one));
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
-  const forgotten = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
+  const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
   crashpoint('versions.forgotten'); // the next start removes what is left
-  for (const { objectId, revision } of forgotten) await removeFile(data.object(objectId, revision));
+  for (const { objectId, revision } of forgottenFiles)
+    await removeFile(data.object(objectId, revision));
 }
 
 function contextOf(
@@ -129,9 +130,9 @@ const scratchPattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_
 async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
   const { catalog, data } = context;
   // The SQL engine of this process is already open.
-  const used = basename(spillFolder(data, process.pid));
+  const usedFolder = basename(spillFolder(data, process.pid));
   for (const { name } of await list(data.scratch)) {
-    if (name === used || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
+    if (name === usedFolder || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
     const path = join(data.scratch, name);
     if (scratchPattern.test(name)) await removeTree(path);
     else await context.remove(path, ownerOf(/^inline-(\d+)\.json$/, name));

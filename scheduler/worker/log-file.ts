@@ -145,8 +145,8 @@ export class LogFile {
 
   #written(bytes: number): void {
     this.#waitingBytes -= bytes;
-    let left = bytes;
-    const end = this.#waiting.findIndex((line) => (left -= line.byteLength) < 0);
+    let bytesLeft = bytes;
+    const end = this.#waiting.findIndex((line) => (bytesLeft -= line.byteLength) < 0);
     this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
   }
 

@@ -57,19 +57,19 @@ export function supervise(
       const startedAt = performance.now();
       // Its own channel, so that the child also notices when this process is killed.
       const errors = log ? 'pipe' : 'inherit';
-      const started = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env });
-      const read = eachLine(started.stderr, (line) => log?.write(line));
+      const startedChild = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env });
+      const read = eachLine(startedChild.stderr, (line) => log?.write(line));
       streams.add(read);
       void read.then(() => streams.delete(read));
-      started.on('error', (error) => say(`strandlake: ${error.message}`));
-      started.on('message', message);
-      started.once('exit', (code, signal) =>
-        ended(code, signal, performance.now() - startedAt >= healthyMs),
+      startedChild.on('error', (error) => say(`strandlake: ${error.message}`));
+      startedChild.on('message', message);
+      startedChild.once('exit', (code, signal) =>
+        onEnd(code, signal, performance.now() - startedAt >= healthyMs),
       );
-      return started;
+      return startedChild;
     }
 
-    function ended(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
+    function onEnd(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
       if (isStopping || code === 0 || code === exitRefused) return finish(code ?? 0);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
       failures = wasHealthy ? 1 : failures + 1;

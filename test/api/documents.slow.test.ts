@@ -46,21 +46,22 @@ const notHere: Readonly<Record<string, string>> = {
 const languages: Readonly<Record<string, (example: Example) => void>> = {
   '': (example) => shell({ ...example, text: curlCommands(example.text) }),
   sh: shell,
-  json: (example) => add(example, () => json(example)),
+  json: (example) => addExample(example, () => json(example)),
   python: (example) => {
     const missing = importsOf(example.text).filter((name) => !modules.has(name));
     if (missing.length > 0)
       test.skip(`${title(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
-    else add(example, () => python(example));
+    else addExample(example, () => python(example));
   },
   sql: (example) => {
     const engine = /^-- (ClickHouse|.* extension)/.exec(example.text)?.[1] ?? '';
     const reason = notHere[engine];
     if (reason !== undefined) test.skip(`${title(example)} (${reason})`, () => {});
-    else add(example, () => sql(example));
+    else addExample(example, () => sql(example));
   },
-  Filter: (example) => add(example, () => row(example, (text) => ({ filters: [parseJson(text)] }))),
-  'Query string': (example) => add(example, () => row(example, (text) => ({ query: text }))),
+  Filter: (example) =>
+    addExample(example, () => row(example, (text) => ({ filters: [parseJson(text)] }))),
+  'Query string': (example) => addExample(example, () => row(example, (text) => ({ query: text }))),
   // Configuration of other programs: that the settings in it exist is tested below.
   ini: () => {},
   nginx: () => {},
@@ -88,7 +89,7 @@ const notRun =
 
 let server: TestServer;
 let client: Client;
-let bundled: number;
+let bundledDatasetId: number;
 let bundledFile: number;
 let folder: string;
 /** What the placeholders stand for, by document. */
@@ -100,18 +101,18 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-documents-'));
   server = await startServer();
   const owner = { email: 'owner@localhost', domain: 'local', token: { name: 'documents' } };
-  const made = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
-  client = clientFor(server.url, made.user, made.token?.secret ?? '');
+  const createdOwner = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
+  client = clientFor(server.url, createdOwner.user, createdOwner.token?.secret ?? '');
   const vault = idOf(await client.post('/v2/vaults', { name: 'examples' }));
   const object = { vault_id: vault, object_type: 'file', filename: 'clinvar.vcf.gz' };
   const file = await client.post('/v2/objects', object);
   const content = readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz');
   await send('', 'PUT', String(file.json['upload_url']), content);
   const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
-  bundled = idOf(await client.post('/v2/objects', dataset));
+  bundledDatasetId = idOf(await client.post('/v2/objects', dataset));
   bundledFile = idOf(file);
-  const imported = { dataset_id: bundled, object_id: bundledFile };
-  await ended(await client.post('/v2/dataset_imports', imported));
+  const importParams = { dataset_id: bundledDatasetId, object_id: bundledFile };
+  await waitForEnd(await client.post('/v2/dataset_imports', importParams));
 });
 
 afterAll(async () => {
@@ -122,7 +123,7 @@ afterAll(async () => {
 
 describe('the bundled dataset', () => {
   /** What each record is about, from the lines of the file. */
-  const wanted = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
+  const sourceRecords = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
     .toString()
     .split(/\r?\n/)
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -133,11 +134,11 @@ describe('the bundled dataset', () => {
       const record = { chromosome, start: Number(position), reference, genes, rs: value('RS'), diseases: value('CLNDN')?.split('|') ?? [] };
       return alternate.split(',').map((allele) => ({ ...record, allele }));
     }); // prettier-ignore
-  type Wanted = (typeof wanted)[number];
+  type Wanted = (typeof sourceRecords)[number];
 
   const ask = async (entities: unknown): Promise<readonly [number, ReadonlyMap<string, number>]> => {
     const body = { entities, facets: { 'info.CLNDN': { limit: 0 } }, limit: 0 };
-    const { status, json, text } = await client.post(`/v2/datasets/${bundled}/data`, body);
+    const { status, json, text } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, body);
     expect([status, text]).toEqual([200, expect.any(String)]);
     const facet = (json['facets'] as Record<string, [string, number][]>)['info.CLNDN']!;
     return [Number(json['total']), new Map(facet)];
@@ -154,7 +155,7 @@ describe('the bundled dataset', () => {
     [['genomic_region', '13:32315086-32400268'], isIn(32315086, 32400268)],
     [['gene', 'chr13:32,315,086-32,330,000'], isIn(32315086, 32330000)],
   ])('answers %j, and the facet of diseases shows each of them', async (pair, isWanted) => {
-    const records = wanted.filter(isWanted);
+    const records = sourceRecords.filter(isWanted);
     const diseases = new Map<string, number>();
     for (const record of records)
       for (const name of new Set(record.diseases)) diseases.set(name, (diseases.get(name) ?? 0) + 1);
@@ -163,16 +164,16 @@ describe('the bundled dataset', () => {
   }); // prettier-ignore
 
   test('answers variants and rs ids in every notation', async () => {
-    const one = wanted.find((record) => brca2(record) && record.rs !== undefined && /^[ACGT]$/.test(record.reference) && /^[ACGT]$/.test(record.allele))!;
-    const same = wanted.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === one.start && reference === one.reference && allele === one.allele);
-    const { start, reference, allele } = one;
+    const brca2Record = sourceRecords.find((record) => brca2(record) && record.rs !== undefined && /^[ACGT]$/.test(record.reference) && /^[ACGT]$/.test(record.allele))!;
+    const samePlaceRecords = sourceRecords.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === brca2Record.start && reference === brca2Record.reference && allele === brca2Record.allele);
+    const { start, reference, allele } = brca2Record;
     for (const name of [`13-${start}-${reference}-${allele}`, `chr13:${start}:${reference}:${allele}`, `13:g.${start}${reference}>${allele}`, `hg38-13-${start}-${reference}-${allele}`, `GRCH38-13-${start}-${start}-${allele}`])
-      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, same.length]);
-    const known = wanted.filter(({ rs }) => rs?.split('|').includes(one.rs!));
-    expect((await ask([['variant', `rs${one.rs!}`]]))[0]).toBe(known.length);
+      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, samePlaceRecords.length]);
+    const sameRsRecords = sourceRecords.filter(({ rs }) => rs?.split('|').includes(brca2Record.rs!));
+    expect((await ask([['variant', `rs${brca2Record.rs!}`]]))[0]).toBe(sameRsRecords.length);
     expect((await ask([['variant', `hg19-13-${start}-${reference}-${allele}`]]))[0]).toBe(0);
     const query = { entities: [['genomic_region', 'GRCh37:13:1-100']], explain: true };
-    const { json } = await client.post(`/v2/datasets/${bundled}/data`, query);
+    const { json } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, query);
     expect(json).toMatchObject({ total: 0, explain: { causes: [{ cause: 'wrong_build', values: ['GRCh38'] }] } });
   }); // prettier-ignore
 });
@@ -182,7 +183,7 @@ for (const file of documents) {
     for (const example of examples.filter((one) => one.file === file)) {
       const register = languages[example.language];
       if (register) register(example);
-      else add(example, () => expect(Object.keys(languages)).toContain(example.language));
+      else addExample(example, () => expect(Object.keys(languages)).toContain(example.language));
     }
   });
 }
@@ -199,8 +200,8 @@ test('the documents name no setting that does not exist', () => {
     const unknown = starts
       .flatMap(([, rest = '']) => rest.match(/--[a-z-]+/g) ?? [])
       .filter((flag) => flag !== '--help' && !flags.has(flag));
-    const others = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
-    return [...unknown, ...others].map((name) => `${file}: ${name}`);
+    const unknownVariables = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
+    return [...unknown, ...unknownVariables].map((name) => `${file}: ${name}`);
   });
   expect(wrong).toEqual([]);
 });
@@ -229,7 +230,7 @@ function title({ file, line, language, text }: Example): string {
   return `${file}:${line} ${language} ${first.slice(0, 60)}`;
 }
 
-function add(example: Example, run: () => Promise<void> | void): void {
+function addExample(example: Example, run: () => Promise<void> | void): void {
   test(title(example), run);
 }
 
@@ -242,31 +243,31 @@ function curlCommands(text: string): string {
 function shell(example: Example): void {
   let line = example.line;
   for (const paragraph of example.text.split('\n\n')) {
-    const one = { ...example, line, text: paragraph };
+    const paragraphExample = { ...example, line, text: paragraph };
     line += paragraph.split('\n').length + 1;
     const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
     if (commands.length === 0) continue;
     if (notRun.test(commands[0]!)) {
-      if (example.language === 'sh') test.skip(`${title(one)} (not run)`, () => {});
-    } else add(one, () => runShell(one));
+      if (example.language === 'sh') test.skip(`${title(paragraphExample)} (not run)`, () => {});
+    } else addExample(paragraphExample, () => runShell(paragraphExample));
   }
 }
 
 async function runShell({ file, text }: Example): Promise<void> {
-  const known = placeholdersOf(file);
-  if (text.includes('<code>') && known.has('application id'))
-    known.set('code', await newCode(Number(known.get('application id'))));
+  const placeholdersKnown = placeholdersOf(file);
+  if (text.includes('<code>') && placeholdersKnown.has('application id'))
+    placeholdersKnown.set('code', await newCode(Number(placeholdersKnown.get('application id'))));
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
     S=${server.url} A="Authorization: Bearer ${client.token}" P="Prefer: handling=strict"
-    ${replaced(text, known)}`;
+    ${withServerValues(text, placeholdersKnown)}`;
   const output = await run('bash', ['-c', script]);
   for (const line of output.split('\n')) {
     const answer = line.startsWith('{') ? (parseJson(line) as Record<string, unknown>) : {};
-    remember(answer, known);
+    remember(answer, placeholdersKnown);
     const isReachable = !text.includes('example.org');
-    if (answer['task_id'] && isReachable) await ended({ json: answer });
+    if (answer['task_id'] && isReachable) await waitForEnd({ json: answer });
   }
 }
 
@@ -312,31 +313,31 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
 }
 
 /** Waits for the task of an answer, which must succeed. */
-async function ended({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
+async function waitForEnd({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
   const task = await waitFor(client, `/v2/tasks/${String(json['task_id'])}`);
   if (task.json['status'] !== 'completed') throw new Error(task.text);
 }
 
 function placeholdersOf(file: string): Map<string, string> {
-  const known =
+  const placeholderValues =
     placeholders.get(file) ??
     new Map([
-      ['dataset id', String(bundled)],
-      ['clinvar id', String(bundled)],
+      ['dataset id', String(bundledDatasetId)],
+      ['clinvar id', String(bundledDatasetId)],
       ['file id', String(bundledFile)],
       ['your email', client.user.email],
     ]);
-  placeholders.set(file, known);
-  return known;
+  placeholders.set(file, placeholderValues);
+  return placeholderValues;
 }
 
 /** An example with the values of this server. */
-function replaced(text: string, known: ReadonlyMap<string, string>): string {
+function withServerValues(text: string, known: ReadonlyMap<string, string>): string {
   return text
     .replaceAll('http://127.0.0.1:3000', server.url)
     .replaceAll('<your token>', client.token)
     .replaceAll(/(?<=Bearer )[A-Za-z0-9]{30}/g, client.token)
-    .replaceAll(/\b1000000000\d{5}\b/g, String(bundled))
+    .replaceAll(/\b1000000000\d{5}\b/g, String(bundledDatasetId))
     .replaceAll(/<([a-z ]+)>/g, (whole, name: string) => known.get(name) ?? whole)
     .replaceAll(/(?<![\w/])data\/datasets/g, join(server.data.root, 'datasets'));
 }
@@ -359,17 +360,17 @@ async function row({ file, text }: Example, body: (condition: string) => object)
   const answer = await client.post(path, { ...body(condition), fields: ['id'] });
   const ids = (answer.json['results'] as { id: string }[] | undefined)?.map(({ id }) => id);
   const isOrdered = /relevance|order$/.test(note);
-  const wanted = found === 'none' ? [] : found.split(' ');
+  const expectedIds = found === 'none' ? [] : found.split(' ');
   expect([answer.status, isOrdered ? ids : ids?.sort()]).toEqual([
     200,
-    isOrdered ? wanted : wanted.sort(),
+    isOrdered ? expectedIds : expectedIds.sort(),
   ]);
 }
 
 async function python({ file, text }: Example): Promise<void> {
   const interpreter = interpreters.get(file) ?? startPython();
   interpreters.set(file, interpreter);
-  const failure = await interpreter.run(replaced(text, placeholdersOf(file)));
+  const failure = await interpreter.run(withServerValues(text, placeholdersOf(file)));
   if (failure !== null) throw new Error(failure);
 }
 
@@ -416,7 +417,7 @@ async function sql({ file, text }: Example): Promise<void> {
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
   try {
-    const statements = replaced(text, placeholdersOf(file)).split(/;$/m);
+    const statements = withServerValues(text, placeholdersOf(file)).split(/;$/m);
     let rows = 0;
     for (const statement of statements.filter((one) => one.trim() !== ''))
       rows = (await connection.runAndReadAll(statement)).currentRowCount;

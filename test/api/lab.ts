@@ -41,10 +41,10 @@ export async function startLab(options?: TestOptions): Promise<Lab> {
     },
     async newFile(filename, content) {
       const file = { vault_id: vaultId, object_type: 'file', filename };
-      const made = await ann.post('/v2/objects', file);
-      const sent = await send('', 'PUT', String(made.json['upload_url']), content);
-      expect([filename, sent.status]).toEqual([filename, 200]);
-      return idOf(made);
+      const createdObject = await ann.post('/v2/objects', file);
+      const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), content);
+      expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
+      return idOf(createdObject);
     },
     async total(datasetId) {
       return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];

@@ -65,9 +65,10 @@ export async function differences(
   for (const [i, row] of rows.entries()) {
     for (const [c, name] of names.entries()) {
       const value = memberAt(wanted[i], name.split('.'));
-      const own = JSON.stringify(comparable(row[c], value));
-      const other = JSON.stringify(plain(value));
-      if (own !== other) found.push(`record ${i}, ${name}: ${own}, wanted ${other}`);
+      const ownText = JSON.stringify(comparableValue(row[c], value));
+      const wantedText = JSON.stringify(plainValue(value));
+      if (ownText !== wantedText)
+        found.push(`record ${i}, ${name}: ${ownText}, wanted ${wantedText}`);
     }
   }
   return found;
@@ -86,24 +87,26 @@ function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
 }
 
 /** What a file has, as JSON would have it, where JSON has `wanted`. */
-function comparable(found: unknown, wanted: unknown): unknown {
+function comparableValue(found: unknown, wanted: unknown): unknown {
   if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
-  if (typeof found !== 'string') return plain(found);
+  if (typeof found !== 'string') return plainValue(found);
   if (wanted === null) return found === '' ? null : found;
   if (typeof wanted === 'number') return Number(found);
   if (typeof wanted === 'boolean') return found === 'true';
-  return typeof wanted === 'object' ? plain(JSON.parse(found)) : found;
+  return typeof wanted === 'object' ? plainValue(JSON.parse(found)) : found;
 }
 
 /** A value with numbers for bigints, lists for vectors, and objects without members that are null, in the order of their names. */
-function plain(value: unknown): unknown {
+function plainValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object') return value;
   if (Symbol.iterator in value && !('toJSON' in value && !('toArray' in value)))
-    return Array.from(value as Iterable<unknown>, plain);
+    return Array.from(value as Iterable<unknown>, plainValue);
   const object = 'toJSON' in value ? (value as { toJSON(): object }).toJSON() : value;
-  const members = Object.entries(object as Row).map(([key, one]) => [key, plain(one)] as const);
+  const members = Object.entries(object as Row).map(
+    ([key, one]) => [key, plainValue(one)] as const,
+  );
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
 

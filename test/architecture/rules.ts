@@ -99,7 +99,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
 ];
 
 /** Words that reach outside without an import. */
-const words: readonly {
+const guardedWords: readonly {
   readonly word: RegExp;
   readonly name: string;
   readonly through: readonly string[];
@@ -134,7 +134,7 @@ const words: readonly {
 /** Everything in these sources that breaks a rule, as `path: what`. */
 export function violations(sources: readonly Source[]): string[] {
   return sources.flatMap((source) =>
-    [...directions(source), ...modules(source), ...forbidden(source), ...sql(source)].map(
+    [...directions(source), ...modules(source), ...forbiddenUses(source), ...sql(source)].map(
       (text) => `${source.path}: ${text}`,
     ),
   );
@@ -143,18 +143,18 @@ export function violations(sources: readonly Source[]): string[] {
 /** Every file that loading `entry` loads; type imports are gone by then, and lazy ones wait for a call. */
 export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
-  const loaded = new Map<string, Source>();
+  const loadedSources = new Map<string, Source>();
   const open = [entry];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     const source = byPath.get(path);
-    if (!source || loaded.has(path)) continue;
-    loaded.set(path, source);
+    if (!source || loadedSources.has(path)) continue;
+    loadedSources.set(path, source);
     for (const one of source.imports) {
       const target = one.isType || one.isLazy ? undefined : importTarget(source.path, one);
       if (target !== undefined) open.push(target);
     }
   }
-  return loaded;
+  return loadedSources;
 }
 
 function* directions(source: Source): Generator<string> {
@@ -177,14 +177,14 @@ function* modules(source: Source): Generator<string> {
   for (const one of source.imports) {
     const door = one.isType ? undefined : doors.find(({ modules }) => modules.test(one.specifier));
     if (door && !isThrough(source.path, door.through))
-      yield `imports ${one.specifier}${allowed(door.through)}`;
+      yield `imports ${one.specifier}${allowedText(door.through)}`;
   }
 }
 
-function* forbidden(source: Source): Generator<string> {
-  for (const { word, name, through } of words) {
+function* forbiddenUses(source: Source): Generator<string> {
+  for (const { word, name, through } of guardedWords) {
     if (word.test(source.code) && !isThrough(source.path, through))
-      yield `uses ${name}${allowed(through)}`;
+      yield `uses ${name}${allowedText(through)}`;
   }
 }
 
@@ -215,6 +215,6 @@ function isThrough(path: string, through: readonly string[]): boolean {
   return through.some((door) => (door.endsWith('/') ? path.startsWith(door) : path === door));
 }
 
-function allowed(through: readonly string[]): string {
+function allowedText(through: readonly string[]): string {
   return through.length === 0 ? ', which nothing may' : `, which only ${through.join(', ')} may`;
 }

@@ -33,12 +33,14 @@ describe('the first start', () => {
 
   test('uses the chosen token, and skips the example if it is switched off', async () => {
     const token = 'chosen-by-the-operator-1234567';
-    const own = { ...config, token, examples: false };
-    const { firstSecret, exampleVault } = await withData(config.data, (data) => prepare(data, own));
+    const ownConfig = { ...config, token, examples: false };
+    const { firstSecret, exampleVault } = await withData(config.data, (data) =>
+      prepare(data, ownConfig),
+    );
     expect(firstSecret).toBe(token);
     expect(exampleVault).toBeNull();
-    const later = await withData(config.data, (data) => prepare(data, config));
-    expect(later.exampleVault).toBeNull();
+    const secondStart = await withData(config.data, (data) => prepare(data, config));
+    expect(secondStart.exampleVault).toBeNull();
   });
 
   test('does not repeat an example that was imported or whose vault was deleted', async () => {
@@ -133,8 +135,8 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
       const hash = await catalog.passwords.get(user!.id);
       expect(await isPassword('correct horse battery', hash)).toBe(true);
     });
-    const short = await run('user password ann@example.org', 1, 'short');
-    expect(short.notes.join()).toContain('15 to 256 characters');
+    const shortRun = await run('user password ann@example.org', 1, 'short');
+    expect(shortRun.notes.join()).toContain('15 to 256 characters');
     const unknown = await run('user password eve@example.org', 1, 'correct horse battery');
     expect(unknown.notes.join()).toContain('no user eve@');
   });

@@ -37,13 +37,15 @@ export function openChdb(
 
 /** The binding refuses infinity, and whole doubles beyond 2^53 for fear of their last digits; it loses the sign of zero. */
 function bindable({ value }: Param): unknown {
-  const one = (scalar: Scalar): unknown => {
+  const plainScalar = (scalar: Scalar): unknown => {
     if (typeof scalar !== 'number') return scalar;
     if (Object.is(scalar, -0) && !Array.isArray(value)) return '-0';
     if (!Number.isFinite(scalar)) return scalar > 0 ? 'inf' : '-inf';
     return Number.isInteger(scalar) && !Number.isSafeInteger(scalar) ? BigInt(scalar) : scalar;
   };
-  return Array.isArray(value) ? (value as readonly Scalar[]).map(one) : one(value as Scalar);
+  return Array.isArray(value)
+    ? (value as readonly Scalar[]).map(plainScalar)
+    : plainScalar(value as Scalar);
 }
 
 /** In the form in which DuckDB hands values over. */

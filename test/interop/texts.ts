@@ -20,8 +20,8 @@ export async function compareJson(tables: Tables): Promise<void> {
 /** Every character is folded to the same, alone and before a sigma. */
 export async function compareFolding(tables: Tables): Promise<void> {
   const fold = (dialect: Dialect, value: string): string => dialect.fold(value);
-  const old = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
-  for (const part of parts(old)) {
+  const oldCharacters = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
+  for (const part of parts(oldCharacters)) {
     await compare(tables, 'string', part.filter((character) => character !== byteOrderMark), fold); // prettier-ignore
     await compare(tables, 'string', part.map((character) => `a${character}Σ`), fold); // prettier-ignore
   }
@@ -60,8 +60,8 @@ export async function compareDates(tables: Tables, seed: number): Promise<void> 
   ];
   for (let i = 0; i < 1_000; i += 1) {
     const moment = BigInt(Math.floor(first + random.next() * (last - first)));
-    const whole = random.pick([1n, 1_000n, 1_000_000n, 86_400_000_000n]);
-    micros.push(moment - (moment % whole));
+    const wholeUnit = random.pick([1n, 1_000n, 1_000_000n, 86_400_000_000n]);
+    micros.push(moment - (moment % wholeUnit));
   }
   const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
   await compare(tables, 'date', micros, (dialect, value) => dialect.json(value, 'date'));
@@ -73,10 +73,10 @@ const byteOrderMark = '\ufeff';
 
 /** Letters that got their lower case with Unicode 16 and 17, whose tables DuckDB has not. */
 function isNewLetter(code: number): boolean {
-  const single = [0x1c89, 0xa7cb, 0xa7cc, 0xa7ce, 0xa7d2, 0xa7d4, 0xa7da, 0xa7dc];
+  const singleCodes = [0x1c89, 0xa7cb, 0xa7cc, 0xa7ce, 0xa7d2, 0xa7d4, 0xa7da, 0xa7dc];
   const isGaray = code >= 0x10d50 && code <= 0x10d65;
   const isBeriaErfe = code >= 0x16ea0 && code <= 0x16eb8;
-  return single.includes(code) || isGaray || isBeriaErfe;
+  return singleCodes.includes(code) || isGaray || isBeriaErfe;
 }
 
 /** All but NUL, which no stored text holds, and surrogates. */

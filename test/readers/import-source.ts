@@ -105,11 +105,17 @@ export async function importAt(
     }
     const { header, bodyLine } = head;
     const order = orderOf(pieces.length, options.shuffle);
-    const imported = importPieces(reader, pieces, { ...options, header, params, order, bodyLine });
-    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, ...came } = imported;
+    const importedPieces = importPieces(reader, pieces, {
+      ...options,
+      header,
+      params,
+      order,
+      bodyLine,
+    });
+    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, ...came } = importedPieces;
     if (!hasEnded && failure !== undefined) throw failure as Error;
     batches.forEach((batch, i) => options.onBatch?.(batch, i));
-    options.onRead?.(imported, bodyLine);
+    options.onRead?.(importedPieces, bodyLine);
     const missing = head.unended !== undefined && !hasEnded && !hasErrors ? head.unended : null;
     return {
       ...came,
@@ -126,7 +132,7 @@ export async function importAt(
   }
 }
 
-const nothing: Omit<SourceImport, 'error'> = {
+const emptyImport: Omit<SourceImport, 'error'> = {
   rows: [],
   columns: [],
   findings: mergeFindings([]),
@@ -150,10 +156,10 @@ export async function importFile(
   options: FileOptions = {},
 ): Promise<SourceImport> {
   try {
-    const imported = await importAt(path, name, reader, options);
-    return imported.error === null ? imported : { ...imported, rows: [] };
+    const importedFile = await importAt(path, name, reader, options);
+    return importedFile.error === null ? importedFile : { ...importedFile, rows: [] };
   } catch (error) {
-    return { ...nothing, error: toErrorValue(error).message };
+    return { ...emptyImport, error: toErrorValue(error).message };
   }
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { FindingCollector } from '../../engine/ingest/findings.js';
 import type { Columns } from '../../engine/core/types.js';
 import { importAt, type FileOptions } from './import-source.js';
-import { lenient } from './import-pieces.js';
+import { lenientParams } from './import-pieces.js';
 import { plainRows } from './rows.js';
 
 /** A call of a report, with the line in the file. */
@@ -20,7 +20,7 @@ export class Notes extends FindingCollector {
   noted: Noted[] = [];
 
   constructor() {
-    super(lenient);
+    super(lenientParams);
   }
 
   override reject(line: number, code: number, field: string | null, message: string): void {

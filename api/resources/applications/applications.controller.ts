@@ -14,7 +14,7 @@ import type { ApiRequest, Caller } from '../../http/request.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
-/** The operations on applications. */
+/** The HTTP operations on applications. */
 export const applicationOperations = crudOperations('applications', {
   tag: 'Applications',
   path: '/v2/applications',
@@ -64,14 +64,14 @@ export const ApplicationsController = crudController<
     form.done();
     requireUserItself(caller);
     const owner = { userId: caller.user.id, accountId: caller.account.id };
-    const wanted = {
+    const newApplication = {
       ...(values as NewResource<ApplicationRow>),
       ...owner,
       isShared: true,
       secretVersion: 1,
     };
     return catalog.transaction(async (tx) => {
-      const row = await tx.applications.create(wanted);
+      const row = await tx.applications.create(newApplication);
       await audit(tx, {
         actor: caller.user,
         action: 'application.create',
@@ -100,7 +100,7 @@ export const ApplicationsController = crudController<
     }),
 });
 
-/** What decides who gets tokens of users, and which. */
+/** The properties that decide which applications get tokens of users; their changes are audited. */
 const auditedNames = {
   name: 'name',
   redirectUris: 'redirect_uris',
@@ -109,7 +109,7 @@ const auditedNames = {
   isPublic: 'is_public',
 } as const;
 
-/** The operations on the secret of an application. */
+/** The HTTP operations on the secret of an application. */
 export const applicationSecretOperations = declareOperations('applicationSecrets', 'Applications', {
   get: {
     method: 'GET',
@@ -144,14 +144,14 @@ export class ApplicationSecretsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const patch = { secretVersion: secretVersion + 1 };
-    const replaced = await this.context.catalog.transaction(async (tx) => {
+    const replacedSecret = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
       if (row === undefined) throw notFound();
       const subject = subjectOf(row);
       await audit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;
     });
-    return this.#view(replaced, request);
+    return this.#view(replacedSecret, request);
   }
 
   async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {

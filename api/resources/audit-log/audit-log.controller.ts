@@ -14,7 +14,7 @@ import { Access, CurrentCaller } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { anyOf, ids, oneId, omitUndefined, value } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { ByteStream } from '../../http/reply.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
@@ -31,13 +31,13 @@ const filters = {
   until: 'Changes before this time.',
 };
 
-/** The operations on the audit log. */
+/** The HTTP operations on the audit log. */
 export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
   list: {
     method: 'GET',
     paths: ['/v2/audit_log'],
     summary: 'Lists the changes of users, groups, permissions and invitations, newest first; for administrators.', // prettier-ignore
-    query: { ...filters, ...paging },
+    query: { ...filters, ...pagingParams },
     answer: { listOf: auditEntry.schema },
   },
   export: {

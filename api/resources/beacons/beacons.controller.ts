@@ -15,7 +15,7 @@ import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './
 
 const ofDataset = { vault_id: 'Vault of the dataset.', vault_object_id: 'Dataset.' };
 
-/** The operations on beacon sets. */
+/** The HTTP operations on beacon sets. */
 export const beaconSetOperations = crudOperations('beaconSets', {
   tag: 'Beacons',
   path: '/v2/beacon_sets',
@@ -65,7 +65,7 @@ async function beaconSetContexts(
   );
 }
 
-/** The operations on beacons. */
+/** The HTTP operations on beacons. */
 export const beaconOperations = crudOperations('beacons', {
   tag: 'Beacons',
   path: '/v2/beacons',

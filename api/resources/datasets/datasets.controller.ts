@@ -30,9 +30,9 @@ export const DatasetsController = crudController<
   },
   create: async (context, { caller, form, values }) => {
     const objectType = 'dataset';
-    const created = await createObject(context, caller, form, { ...values, objectType });
-    if (!created.dataset) throw new Error('createObject returned no dataset');
-    return created.dataset;
+    const createdObject = await createObject(context, caller, form, { ...values, objectType });
+    if (!createdObject.dataset) throw new Error('createObject returned no dataset');
+    return createdObject.dataset;
   },
   update: async (context, { caller, form, values }, { id, capacity }) => {
     const { storageClass, ...patch } = values;
@@ -42,13 +42,13 @@ export const DatasetsController = crudController<
     refuseChange(form, 'fields', undefined, unchangeable.fields);
     refuseChange(form, 'template_id', undefined, unchangeable.template);
     form.done();
-    const changed = await context.catalog.transaction(async (tx) => {
+    const changedRow = await context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, id, storageClass);
       await tx.objects.update(id, patch);
       return tx.datasets.get(id);
     });
     context.scheduler.wake();
-    return changed;
+    return changedRow;
   },
   delete: async (context, { id }) => removeFiles(context, await context.catalog.objects.delete(id)),
 });

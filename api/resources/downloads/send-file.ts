@@ -11,7 +11,7 @@ const chunkBytes = 32 << 10;
 export interface StoredDownload {
   readonly path: string;
   readonly name: string;
-  /** Changes when the bytes do. */
+  /** The entity tag, which changes with the content. */
   readonly etag: string;
   readonly idleMs: number;
 }
@@ -46,7 +46,7 @@ export async function sendFile(
       objectMode: false,
       highWaterMark: chunkBytes,
     });
-    // Not in the generator: one that was never started runs no `finally`.
+    // The file is closed here and not in the generator, because a generator that was never started runs no `finally`.
     stream.once('close', () => void file.close());
     return stream;
   } catch (error) {

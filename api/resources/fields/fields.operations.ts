@@ -1,5 +1,5 @@
-import { declareOperations, paging, updating } from '../../http/operation-row.js';
-import { anything, answerSchema, integer } from '../../http/schema.js';
+import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
+import { anyType, answerSchema, integer } from '../../http/schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { answeredAsOf, asOfKey } from '../records/as-of.js';
 import { field, fieldUpdate } from './field.js';
@@ -7,7 +7,7 @@ import { field, fieldUpdate } from './field.js';
 /** A facet of one field. */
 export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field over all records.', {
   facets: {
-    type: anything,
+    type: anyType,
     description: 'The facet, in the form that its facet_type has in a query.',
     example: [
       ['Pathogenic', 412],
@@ -24,7 +24,7 @@ const paths = (rest: string): [string, string] => [
   `/v1/dataset_fields/:id${rest}`,
 ];
 
-/** The operations on the fields of datasets. */
+/** The HTTP operations on the fields of datasets. */
 export const fieldOperations = declareOperations('fields', 'Dataset fields', {
   create: {
     method: 'POST',
@@ -38,21 +38,21 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
     method: 'GET',
     paths: datasetPaths('/fields'),
     summary: 'Lists the fields of a dataset.',
-    query: { name: 'Exact name.', ...paging },
+    query: { name: 'Exact name.', ...pagingParams },
     answer: { listOf: field.schema },
   },
   get: { method: 'GET', paths: paths(''), summary: 'Returns a field.', answer: field.schema },
   put: {
     method: 'PUT',
     paths: paths(''),
-    summary: updating,
+    summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },
   patch: {
     method: 'PATCH',
     paths: paths(''),
-    summary: updating,
+    summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },

@@ -85,15 +85,15 @@ export class FileVersionsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const form = new Form(body);
-    const named = form.raw('version_id');
-    const revision = readId(named) ?? 0;
-    if (named === undefined) form.fail('version_id', 'This field is required.');
+    const rawVersionId = form.raw('version_id');
+    const revision = readId(rawVersionId) ?? 0;
+    if (rawVersionId === undefined) form.fail('version_id', 'This field is required.');
     form.done();
     requireFile(object);
     const { catalog, data } = this.context;
     const row = await catalog.fileVersions.get(object.id, revision);
     if (row === undefined || row.deletedAt !== null)
-      form.fail('version_id', `The file has no version ${JSON.stringify(String(named).slice(0, 50))}.`); // prettier-ignore
+      form.fail('version_id', `The file has no version ${JSON.stringify(String(rawVersionId).slice(0, 50))}.`); // prettier-ignore
     else if (row.availability !== 'available') form.fail('version_id', noContent(row));
     else if (revision === object.revision)
       form.fail('version_id', `Version ${revision} is the current one.`);
@@ -122,7 +122,7 @@ export class FileVersionsController {
     isDeleted: boolean,
   ): Promise<object> {
     const { catalog, scheduler } = this.context;
-    const changed = await catalog.transaction(async (tx) => {
+    const changedVersion = await catalog.transaction(async (tx) => {
       const object = await requireResource(tx, caller, 'object', id, 'write');
       const row = await versionNamed(tx, object, version);
       return tx.fileVersions.setDeleted(row, isDeleted);
@@ -130,7 +130,7 @@ export class FileVersionsController {
     await scheduler.fileTables.drop(id);
     const object = await catalog.objects.get(id);
     if (object === undefined) throw notFound(); // deleted meanwhile
-    return view(this.context, object, changed);
+    return view(this.context, object, changedVersion);
   }
 }
 

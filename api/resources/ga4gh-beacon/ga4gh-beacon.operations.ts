@@ -1,7 +1,7 @@
 import { declareOperations } from '../../http/operation-row.js';
 import {
   answerSchema,
-  anything,
+  anyType,
   bodySchema,
   boolean,
   integer,
@@ -45,7 +45,11 @@ function framework(name: string, description: string, response: object): NamedSc
 }
 
 const info = framework('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
-const configured = framework('BeaconConfiguration', 'How a beacon is configured.', configuration());
+const configurationAnswer = framework(
+  'BeaconConfiguration',
+  'How a beacon is configured.',
+  configuration(),
+);
 const map = framework('BeaconMap', 'The addresses of a beacon.', mapOf(origin, account.domain));
 const types = framework('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
 const terms = framework('BeaconFilteringTerms', 'The fields that filters may name.', {
@@ -122,25 +126,25 @@ const parameters = {
   ...Object.fromEntries(
     Object.entries(variantParameters).map(([name, description]) => [
       name,
-      { type: name === 'start' || name === 'end' ? positions : anything, description },
+      { type: name === 'start' || name === 'end' ? positions : anyType, description },
     ]),
   ),
   datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
 };
-/** An object with these keys; others are reported as ignored. */
-function open(properties: Parameters<typeof bodySchema>[2]): ValueType {
+/** An object with these keys; other keys are reported as ignored. */
+function openObject(properties: Parameters<typeof bodySchema>[2]): ValueType {
   const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
   return { schema };
 }
-const filter = open({
+const filter = openObject({
   id: { type: text },
-  operator: { type: anything },
-  value: { type: anything },
+  operator: { type: anyType },
+  value: { type: anyType },
   scope: { type: text },
   includeDescendantTerms: { type: boolean },
   similarity: { type: text },
 });
-const pagination = open({ skip: { type: integer }, limit: { type: integer } });
+const pagination = openObject({ skip: { type: integer }, limit: { type: integer } });
 const granularity = oneOf(...answerGranularities);
 const body = bodySchema(
   'BeaconRequest',
@@ -148,14 +152,16 @@ const body = bodySchema(
   {
     $schema: { type: text },
     meta: {
-      type: open({
+      type: openObject({
         apiVersion: { type: text },
         requestedSchemas: { type: jsonObjects },
       }),
     },
     query: {
-      type: open({
-        requestParameters: { type: open({ g_variant: { type: open(parameters) }, ...parameters }) },
+      type: openObject({
+        requestParameters: {
+          type: openObject({ g_variant: { type: openObject(parameters) }, ...parameters }),
+        },
         filters: { type: { schema: { type: 'array', items: { anyOf: [filter.schema, { type: 'string' }] } } } }, // prettier-ignore
         includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses }, // prettier-ignore
         pagination: { type: pagination },
@@ -183,10 +189,10 @@ const body = bodySchema(
 );
 
 /** The schemas of bodies and answers. */
-export const ga4ghBeaconSchemas = [info, service, configured, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
+export const ga4ghBeaconSchemas = [info, service, configurationAnswer, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
 
-const base = `${beaconRoot}/:account`;
-const one = `${base}/datasets/:dataset`;
+const accountPath = `${beaconRoot}/:account`;
+const datasetPath = `${accountPath}/datasets/:dataset`;
 const get = 'GET' as const;
 const post = 'POST' as const;
 const { skip, testMode, requestedSchema } = commonParameters;
@@ -197,107 +203,107 @@ const lists = {
   requestedSchema,
 };
 const { requestedGranularity, includeResultsetResponses } = commonParameters;
-const single = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
+const queryParams = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
 
 /** The operations of the beacons. */
 export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
   info: {
     method: get,
-    paths: [`${base}/info`, base],
+    paths: [`${accountPath}/info`, accountPath],
     summary: 'Tells what the beacon of an account is.',
     query: { requestedSchema },
     answer: info,
   },
   serviceInfo: {
     method: get,
-    paths: [`${base}/service-info`],
+    paths: [`${accountPath}/service-info`],
     summary: 'Tells the same in the form of all services of GA4GH.',
     answer: service,
   },
   configuration: {
     method: get,
-    paths: [`${base}/configuration`],
+    paths: [`${accountPath}/configuration`],
     summary: 'Tells who may ask the beacon, and for what.',
-    answer: configured,
+    answer: configurationAnswer,
   },
   map: {
     method: get,
-    paths: [`${base}/map`],
+    paths: [`${accountPath}/map`],
     summary: 'Lists the addresses of the beacon.',
     answer: map,
   },
   entryTypes: {
     method: get,
-    paths: [`${base}/entry_types`],
+    paths: [`${accountPath}/entry_types`],
     summary: 'Lists the types of entries, with their schemas.',
     answer: types,
   },
   filteringTerms: {
     method: get,
-    paths: [`${base}/filtering_terms`],
+    paths: [`${accountPath}/filtering_terms`],
     summary: 'Lists the fields that filters may name.',
     query: lists,
     answer: terms,
   },
   datasets: {
     method: get,
-    paths: [`${base}/datasets`],
+    paths: [`${accountPath}/datasets`],
     summary: 'Lists the datasets that the caller may ask.',
     query: lists,
     answer: datasets,
   },
   dataset: {
     method: get,
-    paths: [one],
+    paths: [datasetPath],
     summary: 'Returns a dataset of the beacon.',
     query: { requestedSchema, testMode },
     answer: oneDataset,
   },
   datasetFilteringTerms: {
     method: get,
-    paths: [`${one}/filtering_terms`],
+    paths: [`${datasetPath}/filtering_terms`],
     summary: 'Lists the fields of a dataset that filters may name.',
     query: lists,
     answer: terms,
   },
   variants: {
     method: get,
-    paths: [`${base}/g_variants`],
+    paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     query: variantQueryParameters,
     answer: variants,
   },
   queryVariants: {
     method: post,
-    paths: [`${base}/g_variants`],
+    paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     body,
     answer: variants,
   },
   datasetVariants: {
     method: get,
-    paths: [`${one}/g_variants`],
+    paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     query: variantQueryParameters,
     answer: variants,
   },
   queryDatasetVariants: {
     method: post,
-    paths: [`${one}/g_variants`],
+    paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     body,
     answer: variants,
   },
   variant: {
     method: get,
-    paths: [`${base}/g_variants/:variant`],
+    paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
-    query: single,
+    query: queryParams,
     answer: variant,
   },
   queryVariant: {
     method: post,
-    paths: [`${base}/g_variants/:variant`],
+    paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
     body,
     answer: variant,

@@ -8,7 +8,7 @@ import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { group, type GroupContext } from './group.js';
 
-/** The operations on groups. */
+/** The HTTP operations on groups. */
 export const groupOperations = crudOperations('groups', {
   tag: 'Groups',
   path: '/v1/groups',
@@ -49,8 +49,8 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
     const ids = rows.map(({ id }) => id);
     const counts = await catalog.groups.counts(ids, viewerOf(caller));
     const isAdministrator = caller.user.role !== 'member';
-    const none = { members: 0, vaults: 0, isMember: false };
-    return rows.map(({ id }) => ({ ...(counts.get(id) ?? none), isAdministrator, origin }));
+    const noCounts = { members: 0, vaults: 0, isMember: false };
+    return rows.map(({ id }) => ({ ...(counts.get(id) ?? noCounts), isAdministrator, origin }));
   },
   create: async ({ catalog }, { caller, form, values }) => {
     requireAdministrator(caller);

@@ -9,7 +9,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { declareOperations, paging } from '../../http/operation-row.js';
+import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
@@ -18,13 +18,13 @@ import { user } from '../users/user.js';
 import { groupVault, newMember } from './group.js';
 import { groupSubject } from './groups.controller.js';
 
-/** The operations on members of a group. */
+/** The HTTP operations on members of a group. */
 export const membershipOperations = declareOperations('memberships', 'Groups', {
   list: {
     method: 'GET',
     paths: ['/v1/groups/:id/memberships'],
     summary: 'Lists the members of a group.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: user.schema },
   },
   add: {
@@ -48,7 +48,7 @@ export const groupVaultOperations = declareOperations('groups', 'Groups', {
     method: 'GET',
     paths: ['/v1/groups/:id/vaults'],
     summary: 'Lists the vaults on which a group has a permission and that the user may read.',
-    query: paging,
+    query: pagingParams,
     answer: { listOf: groupVault.schema },
   },
 });

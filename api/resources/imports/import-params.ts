@@ -2,7 +2,7 @@ import { entityTypes } from '../../../engine/core/types.js';
 import { compileNamed } from '../../../engine/expression/annotate/fields.js';
 import { problemOf } from '../fields/stored-expressions.js';
 import {
-  anything,
+  anyType,
   boolean,
   integer,
   jsonObject,
@@ -19,7 +19,7 @@ import {
 /** The parameters under one key of an import; any other name is an error. */
 export interface ParameterGroup {
   readonly type: ValueType;
-  /** What answers show of parameters that are not set. */
+  /** The values that answers show for parameters that are not set. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +35,7 @@ function params(
   };
 }
 
-/** Maximum of `sample_count`. */
+/** The maximum of `sample_count`. */
 const maxSampled = 1_000;
 
 const sampleCount = readBy(integer, (form, key) => {
@@ -57,8 +57,8 @@ const detectedTypes = readBy(strings, (form, key) => {
   const types = form.textList(key);
   for (const type of types ?? []) {
     if (entityTypes.some((known) => known === type)) continue;
-    const shown = JSON.stringify(type.slice(0, 100));
-    form.fail(key, `${shown} is no entity type; use ${entityTypes.join(', ')}.`);
+    const quotedType = JSON.stringify(type.slice(0, 100));
+    form.fail(key, `${quotedType} is no entity type; use ${entityTypes.join(', ')}.`);
   }
   return types;
 });
@@ -99,7 +99,7 @@ export const annotatorParams = params({
   block_size: { type: integer, initial: 10 },
   chunk_size: { type: integer, initial: 1000 },
   data: { type: jsonObject, initial: {} },
-  debug: { type: anything, initial: false },
+  debug: { type: anyType, initial: false },
   include_errors: { type: boolean, initial: true },
   keep_order: { type: boolean, initial: true },
   pool_size: { type: integer, initial: 100 },

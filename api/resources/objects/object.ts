@@ -60,9 +60,9 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];
-  /** Set in the answer to creating a file or a version of one. */
+  /** The address for the upload, in the answer that creates a file or a version. */
   readonly uploadUrl?: string;
-  /** The same, for a file that is uploaded in parts. */
+  /** The parts of the upload, in the answer that creates a file or a version that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
   /** The object is being deleted; it is shown as it was. */
   readonly isDeleted?: boolean;

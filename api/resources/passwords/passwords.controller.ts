@@ -40,7 +40,7 @@ const passwordBody = bodySchema('PasswordChange', 'A new password of the user.',
 
 export const passwordSchemas = [loginBody, loginAnswer, passwordBody];
 
-/** The operations on passwords. */
+/** The HTTP operations on passwords. */
 export const passwordOperations = declareOperations('passwords', 'Tokens', {
   login: {
     method: 'POST',
@@ -82,7 +82,7 @@ export class PasswordsController {
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
-      // One message for all reasons: it must not tell which users there are.
+      // One message for all reasons, so that it does not tell which users exist.
       const message = 'No user has this email address and password (in this domain).';
       throw new AppError('invalid', message, { non_field_errors: [message] });
     }

@@ -51,11 +51,11 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
 /** The text of a cursor, signed so that clients cannot forge one. */
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
-  const encoded = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
-  return signedState(encoded, 'cursor', key);
+  const encodedState = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
+  return signedState(encodedState, 'cursor', key);
 }
 
-/** What the text of a cursor continues; one of another kind is no cursor. */
+/** The kind of a cursor; a cursor of another kind is not accepted. */
 type CursorKind = 'cursor' | 'diff';
 
 /** A state as signed text, without its types. */

@@ -22,17 +22,17 @@ function inFilters(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   const [first] = value as readonly unknown[];
   if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
-  const cut = first.lastIndexOf('__');
+  const separatorAt = first.lastIndexOf('__');
   // `FIELD__length__gte` has two parts behind the field.
-  return [cut <= 0 ? first : first.slice(0, cut).replace(/__length$/, '')];
+  return [separatorAt <= 0 ? first : first.slice(0, separatorAt).replace(/__length$/, '')];
 }
 
 /** Names of the fields in the operand of an operator. Filters inside `any` name fields relative to its list. */
 function inOperator(operator: string, operand: unknown): readonly string[] {
   if (operator.toLowerCase() !== 'any' || !isObject(operand)) return inFilters(operand);
   const list = String(operand['path']);
-  const inside = inFilters(operand['filters']).map((name) => `${list}.${name}`);
-  return inside.length === 0 ? [list] : inside;
+  const namesInside = inFilters(operand['filters']).map((name) => `${list}.${name}`);
+  return namesInside.length === 0 ? [list] : namesInside;
 }
 
 function inFacets(value: unknown): readonly string[] {

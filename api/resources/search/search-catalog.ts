@@ -16,12 +16,17 @@ export async function searchAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const asked = parseSearch(body, await genesForQuery(body));
-  const among =
-    asked.entities.length > 0 ? await withEntities(context, caller, asked, signal) : null;
-  const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
+  const askedSearch = parseSearch(body, await genesForQuery(body));
+  const datasetsWithEntities =
+    askedSearch.entities.length > 0
+      ? await withEntities(context, caller, askedSearch, signal)
+      : null;
+  const request =
+    datasetsWithEntities === null
+      ? askedSearch
+      : amongDatasets(askedSearch, [...datasetsWithEntities.keys()]);
   const answer = await search(context.catalog.search, viewerOf(caller), request, { signal });
-  const subjects = [...(among?.values() ?? [])].flat();
+  const subjects = [...(datasetsWithEntities?.values() ?? [])].flat();
   return {
     took: answer.took,
     total: answer.total,
@@ -36,9 +41,9 @@ export async function searchAnswer(
         count,
       })),
     }),
-    ...(among !== null &&
-      asked.includeSubjects !== 'none' && {
-        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
+    ...(datasetsWithEntities !== null &&
+      askedSearch.includeSubjects !== 'none' && {
+        subjects: askedSearch.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
       }),
     subjects_count: subjects.length,
   };
@@ -59,7 +64,7 @@ async function withEntities(
 ): Promise<ReadonlyMap<number, readonly object[]>> {
   const { globalBeacons, search: table } = context.catalog;
   const enabled = await globalBeacons.all();
-  const whole = {
+  const wholeRequest = {
     ...amongDatasets(request, enabled),
     limit: enabled.length,
     offset: 0,
@@ -67,11 +72,11 @@ async function withEntities(
     scores: [],
     facets: null,
   };
-  const { documents } = await search(table, viewerOf(caller), whole, { signal });
+  const { documents } = await search(table, viewerOf(caller), wholeRequest, { signal });
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
   const timeout = AbortSignal.timeout(budgets.queryMs);
-  const ending = AbortSignal.any([signal, timeout]);
-  const answers = await askDatasets(context, caller, [...paths.keys()], request, ending).catch(
+  const endSignal = AbortSignal.any([signal, timeout]);
+  const answers = await askDatasets(context, caller, [...paths.keys()], request, endSignal).catch(
     (error: unknown) => {
       if (!timeout.aborted || signal.aborted) throw error;
       throw searchTimedOut(budgets.queryMs, error);
@@ -100,9 +105,9 @@ function pathOf(document: SearchDocument): unknown {
 function view(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
   const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));
-  const shown = names.filter((name) => !excluded.has(name));
+  const shownNames = names.filter((name) => !excluded.has(name));
   return Object.fromEntries(
-    shown.map((name) => {
+    shownNames.map((name) => {
       const field = documentFields.get(name)!;
       const value = field.read(document);
       const isSingle = value !== null && typeof value !== 'object';

@@ -26,7 +26,7 @@ import type { JobAction } from './jobs.operations.js';
 /** The kinds of job on a dataset, whose permissions apply to them. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
-/** What the lists and the answers of a kind of job need. */
+/** The parts that lists and answers of a kind of job need. */
 export interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
@@ -44,14 +44,14 @@ export interface JobControllerDescription<K extends DatasetJobKind> extends JobL
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
   /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
   readonly update?: {
-    /** What the request gives and has no effect, because clients send it back. */
+    /** Returns the keys of the request without effect, which clients send back unchanged. */
     ignored(form: Form): readonly string[];
     read(form: Form): object;
     write(tables: Tables, id: number, patch: object): Promise<Kinds[K] | undefined>;
   };
 }
 
-/** What a controller of jobs inherits for its own handlers. */
+/** The base class of job controllers, whose context their own handlers use. */
 type JobControllerClass<Row> = new (context: AppContext) => {
   readonly context: AppContext;
   view(row: Row, request: ApiRequest): Promise<object>;
@@ -106,7 +106,7 @@ export function jobController<K extends DatasetJobKind>(
   type Row = Kinds[K];
   const { kind, operations, cancelPermission } = job;
   const changeable = keysOf(operations.patch);
-  const fixed = keysOf(operations.create).filter((key) => !changeable.includes(key));
+  const fixedKeys = keysOf(operations.create).filter((key) => !changeable.includes(key));
 
   @Controller()
   class JobController extends jobListController<K>(job) {
@@ -148,24 +148,24 @@ export function jobController<K extends DatasetJobKind>(
       reportIgnored(this.context, request, reply, job.update?.ignored(form) ?? []);
       if (isCancel) await cancelJob(this.context, row);
       const { catalog } = this.context;
-      const changed =
+      const changedRow =
         job.update && Object.keys(patch).length > 0
           ? await job.update.write(catalog, row.id, patch)
           : await job.table(catalog).get(row.id);
-      if (!changed) throw notFound();
-      return this.view(changed, request);
+      if (!changedRow) throw notFound();
+      return this.view(changedRow, request);
     }
 
     /** Notes a mistake for every key that was given when the job was created, and that a request would change. */
     async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
-      const given = fixed.filter((key) => form.raw(key) !== undefined);
-      if (given.length === 0) return;
-      const shown = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
-      for (const key of given)
+      const givenFixedKeys = fixedKeys.filter((key) => form.raw(key) !== undefined);
+      if (givenFixedKeys.length === 0) return;
+      const shownRow = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
+      for (const key of givenFixedKeys)
         refuseChange(
           form,
           key,
-          shown[key],
+          shownRow[key],
           `The ${key} of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} cannot be changed.`,
         );
     }

@@ -77,16 +77,18 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
       sourceObjectId: oneId(query, 'source_object_id'),
       parentId: oneId(query, 'parent_task_id'),
       userIds: ids(query, 'user_id') ?? ids(query, 'user'),
-      ordering: ordering(query),
+      ordering: orderingParam(query),
     }),
   };
 }
 
 /** A type that nothing has finds nothing. */
 function kinds(query: QueryParams): readonly string[] | undefined {
-  const wanted = values(query, 'task_type').flatMap((text) => text.split(','));
-  if (wanted.length === 0) return undefined;
-  return [...taskTypes].filter(([, { type }]) => wanted.includes(type)).map(([kind]) => kind);
+  const requestedTypes = values(query, 'task_type').flatMap((text) => text.split(','));
+  if (requestedTypes.length === 0) return undefined;
+  return [...taskTypes]
+    .filter(([, { type }]) => requestedTypes.includes(type))
+    .map(([kind]) => kind);
 }
 
 /**
@@ -95,8 +97,10 @@ function kinds(query: QueryParams): readonly string[] | undefined {
  * not exist.
  */
 function classes(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
-  const wanted = anyOf(query, 'class', taskClasses);
-  return caller.user.role === 'member' ? wanted?.filter((one) => one !== 'background') : wanted;
+  const wantedClasses = anyOf(query, 'class', taskClasses);
+  return caller.user.role === 'member'
+    ? wantedClasses?.filter((one) => one !== 'background')
+    : wantedClasses;
 }
 
 const orderings = new Map<string, TaskOrdering>([
@@ -107,12 +111,12 @@ const orderings = new Map<string, TaskOrdering>([
   ['status', 'status'],
 ]);
 
-function ordering(query: QueryParams): TaskFilter['ordering'] {
+function orderingParam(query: QueryParams): TaskFilter['ordering'] {
   const text = value(query, 'ordering');
   if (text === undefined) return undefined;
   const isDescending = text.startsWith('-');
-  const by = orderings.get(isDescending ? text.slice(1) : text);
-  if (by !== undefined) return { by, isDescending };
+  const orderBy = orderings.get(isDescending ? text.slice(1) : text);
+  if (orderBy !== undefined) return { by: orderBy, isDescending };
   throw invalid(
     'ordering',
     `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`,

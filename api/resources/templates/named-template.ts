@@ -34,7 +34,7 @@ export async function namedTemplate(
   }
 }
 
-/** The fields of a template that a request does not define itself, followed by those of the request. */
+/** The fields of the template that the request does not define, followed by the fields of the request. */
 export function withTemplateFields(
   template: TemplateRow | undefined,
   given: readonly JsonObject[],

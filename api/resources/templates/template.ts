@@ -31,16 +31,16 @@ export interface TemplateContext extends WithUser {
   readonly origin: string;
 }
 
-const written = { create: 'optional', update: true } as const;
+const writableWhen = { create: 'optional', update: true } as const;
 
 /** The fields of a template: a list, an object by name, or a single field. */
 function readFields(form: Form, key: string): readonly JsonObject[] | undefined {
-  const given = form.raw(key);
-  if (given === undefined || given === null) return undefined;
-  const isSingle = isObject(given) && typeof given['name'] === 'string';
-  const own = new Form({ [key]: isSingle ? [given] : given });
-  const fields = readImportFields(own, key);
-  form.absorbInto(key, own, (_name, messages) => messages);
+  const rawValue = form.raw(key);
+  if (rawValue === undefined || rawValue === null) return undefined;
+  const isSingle = isObject(rawValue) && typeof rawValue['name'] === 'string';
+  const fieldsForm = new Form({ [key]: isSingle ? [rawValue] : rawValue });
+  const fields = readImportFields(fieldsForm, key);
+  form.absorbInto(key, fieldsForm, (_name, messages) => messages);
   return fields;
 }
 
@@ -51,7 +51,7 @@ function readVersion(form: Form, key: string): string | undefined {
 }
 
 function params(type: ValueType, description: string) {
-  return { ...written, type, description, example: {}, initial: {} };
+  return { ...writableWhen, type, description, example: {}, initial: {} };
 }
 
 /** A template (contract 13). */
@@ -73,20 +73,20 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     name: { type: filledText, example: 'Somatic variants', create: 'required', update: true },
     description: { ...descriptionField, initial: null },
     version: {
-      ...written,
+      ...writableWhen,
       type: readBy(text, readVersion),
       description: 'Without spaces.',
       example: '1.0.0',
       initial: '',
     },
     template_type: {
-      ...written,
+      ...writableWhen,
       type: oneOf('dataset', 'recipe', 'search'),
       example: 'dataset',
       initial: 'dataset',
     },
     is_public: {
-      ...written,
+      ...writableWhen,
       type: boolean,
       description: 'Whether users of every account may read it.',
       example: false,
@@ -94,7 +94,7 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     },
     tags: { ...tagsField, initial: [] },
     fields: {
-      ...written,
+      ...writableWhen,
       type: readBy(listOf(reference('TargetFieldCreate')), readFields),
       description: 'Definitions of fields, as target_fields of an import.',
       example: [],

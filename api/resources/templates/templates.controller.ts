@@ -9,7 +9,7 @@ import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
 import { template, type TemplateContext } from './template.js';
 
-/** The operations on templates. */
+/** The HTTP operations on templates. */
 export const templateOperations = crudOperations('templates', {
   tag: 'Templates',
   path: '/v2/dataset_templates',
@@ -53,9 +53,9 @@ export const TemplatesController = crudController<'template', TemplateContext, S
 /** Whether `account_id` shares the template with the account; undefined if the request does not say. */
 function sharedBy(form: Form, { account }: Caller): boolean | undefined {
   if (!form.has('account_id')) return undefined;
-  const given = form.raw('account_id') ?? '';
-  if (given === '') return false;
-  if (Number(given) !== account.id)
+  const rawAccountId = form.raw('account_id') ?? '';
+  if (rawAccountId === '') return false;
+  if (Number(rawAccountId) !== account.id)
     form.fail('account_id', 'Must be null, for a private template, or the id of your account.');
   return true;
 }

@@ -8,7 +8,7 @@ import { timestamp } from '../../http/schema.js';
 import { refuseChange } from '../unchangeable.js';
 import { token, type CreatedToken, type TokenContext } from './token.js';
 
-/** The operations on tokens. */
+/** The HTTP operations on tokens. */
 export const tokenOperations = crudOperations('tokens', {
   tag: 'Tokens',
   path: '/v2/tokens',
@@ -45,9 +45,9 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
   create: async ({ catalog, signingKey }, { caller, form, values }): Promise<CreatedToken> => {
     form.done();
     requireUserItself(caller);
-    const wanted = { ...(values as NewToken), userId: caller.user.id };
+    const newToken = { ...(values as NewToken), userId: caller.user.id };
     return catalog.transaction(async (tx) => {
-      const { row, secret } = await tx.tokens.create(wanted, signingKey);
+      const { row, secret } = await tx.tokens.create(newToken, signingKey);
       const subject = tokenSubject(row, caller.account.id);
       const details = { kind: row.kind, scope: row.scope };
       await audit(tx, { actor: caller.user, action: 'token.create', subject, details });

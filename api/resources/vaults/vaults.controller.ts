@@ -16,7 +16,7 @@ import { presenterFor } from '../presenter.js';
 import { namedUser } from '../users/named-user.js';
 import { provider, vault, type VaultContext } from './vault.js';
 
-/** The operations on vaults. */
+/** The HTTP operations on vaults. */
 export const vaultOperations = crudOperations('vaults', {
   tag: 'Vaults',
   path: '/v2/vaults',
@@ -55,8 +55,8 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   filter,
   list: async (context, caller, params, page) => {
     const { query, ...rest } = filter(params, caller);
-    const searched = await searchedFilter(context, caller, 'vaults', query);
-    return context.catalog.vaults.list({ ...rest, ...searched }, page);
+    const searchFilter = await searchedFilter(context, caller, 'vaults', query);
+    return context.catalog.vaults.list({ ...rest, ...searchFilter }, page);
   },
   contexts: (context, request, rows, options) =>
     presenterFor(context, request).vaultContexts(rows, {

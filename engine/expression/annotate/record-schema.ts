@@ -15,7 +15,7 @@ export class RecordSchema {
   readonly #objects: FieldTree = new Map();
   readonly #floats: readonly FieldPath[];
 
-  /** `paths` are those of all fields, `floats` those whose numbers are floats. */
+  /** `paths` are the paths of all fields, `floats` the paths of fields whose numbers are floats. */
   constructor(paths: readonly FieldPath[], floats: readonly FieldPath[]) {
     this.#floats = floats;
     for (const path of paths) if (path.length > 1) treeAt(this.#objects, path);
@@ -37,9 +37,9 @@ export class RecordSchema {
 function treeAt(root: FieldTree, path: FieldPath): void {
   let tree = root;
   for (const name of path) {
-    const inside: FieldTree = tree.get(name) ?? new Map();
-    tree.set(name, inside);
-    tree = inside;
+    const innerTree: FieldTree = tree.get(name) ?? new Map();
+    tree.set(name, innerTree);
+    tree = innerTree;
   }
 }
 

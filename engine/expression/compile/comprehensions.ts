@@ -19,12 +19,12 @@ import { compileTarget } from './targets.js';
 
 type ComprehensionNode = SyntaxNode & { readonly kind: 'comprehension' };
 
-/** One `for` of a comprehension. The first one's iterable is evaluated outside. */
+/** A `for` clause of a comprehension. The iterable of the first clause is evaluated outside the comprehension. */
 interface CompiledClause {
   readonly iterable: Code;
   readonly assign: (frame: ActivationFrame, value: PyValue) => void;
   readonly accepts: ((frame: ActivationFrame) => boolean) | undefined;
-  /** What each item costs. */
+  /** The cost of each item. */
   readonly cost: number;
 }
 
@@ -60,7 +60,7 @@ export function compileComprehension(
     };
   if (node.result === 'generator')
     return (frame) => {
-      // As in Python, what cannot be iterated fails here, not at the first item.
+      // As in Python, a value that cannot be iterated fails here, not at the first item.
       const source = iterate(state, iterable(frame));
       return generate(state, clauses, source, enter(frame), element);
     };
@@ -129,7 +129,7 @@ export function compileComprehension(
   };
 }
 
-/** What a `for` runs over; that it cannot be iterated is an error at its own position. */
+/** Compiles the iterable of a `for`; if it cannot be iterated, the error names its position. */
 function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): Code {
   const code = compiler.compile(node, scope);
   if (!compiler.locates) return code;
@@ -151,7 +151,7 @@ function compileClauses(
   node: ComprehensionNode,
   scope: NameScope,
 ): readonly CompiledClause[] {
-  // Targets first: a name that a later clause assigns is local in all of them.
+  // Targets are compiled first: a name that a later clause assigns is local in all clauses.
   const targets = node.clauses.map(({ target }) => compileTarget(compiler, target, scope));
   return node.clauses.map((clause, i) => {
     const isLast = i === node.clauses.length - 1;

@@ -25,11 +25,11 @@ export function compileTarget(
   if (starred >= 0)
     return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
       const items = unpack(state, value, count - 1, true);
-      const rest = items.length - (count - 1);
+      const minTargets = items.length - (count - 1);
       for (const [i, assign] of targets.entries()) {
         if (i < starred) assign(frame, items[i]!);
-        else if (i === starred) assign(frame, new PyList(items.slice(i, i + rest)));
-        else assign(frame, items[i + rest - 1]!);
+        else if (i === starred) assign(frame, new PyList(items.slice(i, i + minTargets)));
+        else assign(frame, items[i + minTargets - 1]!);
       }
     });
   return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {

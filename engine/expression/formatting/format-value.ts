@@ -43,8 +43,8 @@ function formatText(runtime: Runtime, text: string, spec: FormatSpec): string {
 
 function unknownCode(spec: FormatSpec, value: PyValue): Error {
   const code = spec.type.codePointAt(0)!;
-  const shown = code > 32 && code < 128 ? spec.type : `\\x${code.toString(16)}`;
-  return valueError(`Unknown format code '${shown}' for object of type '${typeName(value)}'`);
+  const shownCode = code > 32 && code < 128 ? spec.type : `\\x${code.toString(16)}`;
+  return valueError(`Unknown format code '${shownCode}' for object of type '${typeName(value)}'`);
 }
 
 function cannotGroup(grouping: string, type: string): Error {
@@ -104,11 +104,11 @@ function formatFloat(runtime: Runtime, number: number, spec: FormatSpec, value: 
       : floatDigits(runtime, size, type === 'n' ? 'g' : type, spec.precision, spec.isAlternate);
   const isZero = spec.noNegativeZero && !/[1-9a-df-z]/i.test(text.replace(/e.*$/i, ''));
   const isNegative = (number < 0 || Object.is(number, -0)) && !isZero;
-  const whole = /^\d*/.exec(text)![0];
+  const wholeDigits = /^\d*/.exec(text)![0];
   const head = signOf(isNegative, spec);
-  return whole === ''
+  return wholeDigits === ''
     ? finish(runtime, { ...spec, grouping: '' }, head, '', text, 3)
-    : finish(runtime, spec, head, whole, text.slice(whole.length), 3);
+    : finish(runtime, spec, head, wholeDigits, text.slice(wholeDigits.length), 3);
 }
 
 function signOf(isNegative: boolean, spec: FormatSpec): string {
@@ -128,9 +128,10 @@ function finish(
   const fillsDigits = spec.fill === '0' && (spec.align === '=' || spec.align === '');
   if (fillsDigits && (spec.hasZero || spec.align === '=')) {
     runtime.budget.text(spec.width);
-    const least = spec.width - head.length - rest.length;
-    if (whole === '' && spec.grouping === '') return head + '0'.repeat(Math.max(0, least)) + rest;
-    return head + groupDigits(whole, spec.grouping, group, Math.max(0, least)) + rest;
+    const minWidth = spec.width - head.length - rest.length;
+    if (whole === '' && spec.grouping === '')
+      return head + '0'.repeat(Math.max(0, minWidth)) + rest;
+    return head + groupDigits(whole, spec.grouping, group, Math.max(0, minWidth)) + rest;
   }
   const digits = groupDigits(whole, spec.grouping, group);
   const align = spec.align || (spec.hasZero ? '=' : '>');

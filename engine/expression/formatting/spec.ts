@@ -76,25 +76,26 @@ export function pad(runtime: Runtime, spec: FormatSpec, head: string, body: stri
   if (align === '<') return head + body + fill.repeat(missing);
   if (align === '>') return fill.repeat(missing) + head + body;
   if (align === '=') return head + fill.repeat(missing) + body;
-  const left = missing >> 1;
-  return fill.repeat(left) + head + body + fill.repeat(missing - left);
+  const leftFill = missing >> 1;
+  return fill.repeat(leftFill) + head + body + fill.repeat(missing - leftFill);
 }
 
 /** Groups the digits of an integer part, filling it up with zeros to `least` characters. */
 export function groupDigits(digits: string, separator: string, size: number, least = 0): string {
-  let rest = digits;
-  if (separator === '') return rest.padStart(least, '0');
+  let digitsLeft = digits;
+  if (separator === '') return digitsLeft.padStart(least, '0');
   const groups: string[] = [];
   let length = 0;
-  while (rest !== '' || length < least) {
-    const group = rest.slice(-size);
-    rest = rest.slice(0, -size);
+  while (digitsLeft !== '' || length < least) {
+    const group = digitsLeft.slice(-size);
+    digitsLeft = digitsLeft.slice(0, -size);
     // A group of zeros is as long as the width needs, but no separator stands first.
     const room = least - length - (groups.length > 0 ? 1 : 0);
-    const filled = rest === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;
-    if (filled === '') break;
-    groups.unshift(filled);
-    length += filled.length + (groups.length > 1 ? 1 : 0);
+    const filledGroup =
+      digitsLeft === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;
+    if (filledGroup === '') break;
+    groups.unshift(filledGroup);
+    length += filledGroup.length + (groups.length > 1 ? 1 : 0);
   }
   return groups.join(separator);
 }

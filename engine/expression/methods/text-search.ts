@@ -1,7 +1,7 @@
 import { typeError, valueError } from '../values/errors.js';
 import { codePointLength, pointOffset, unitOffset } from '../values/code-points.js';
 import { asInt, toClippedSize } from '../values/integers.js';
-import { exact, range } from '../values/native.js';
+import { exactly, range } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyTuple } from '../values/values.js';
@@ -45,12 +45,12 @@ function locate(
   end: PyValue | undefined,
   fromRight: boolean,
 ): number {
-  const wanted = needle(value);
+  const wantedText = needle(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return -1;
-  runtime.budget.search(text.length, wanted.length);
+  runtime.budget.search(text.length, wantedText.length);
   const part = bounds[1] === text.length ? text : text.slice(0, bounds[1]);
-  const at = fromRight ? part.lastIndexOf(wanted) : part.indexOf(wanted, bounds[0]);
+  const at = fromRight ? part.lastIndexOf(wantedText) : part.indexOf(wantedText, bounds[0]);
   return at < bounds[0] ? -1 : pointOffset(text, at);
 }
 
@@ -69,14 +69,18 @@ function count(
   start: PyValue | undefined,
   end: PyValue | undefined,
 ): number {
-  const wanted = needle(value);
+  const wantedText = needle(value);
   const bounds = unitRange(text, start, end);
   if (bounds === undefined) return 0;
-  runtime.budget.search(text.length, wanted.length);
+  runtime.budget.search(text.length, wantedText.length);
   const part = text.slice(bounds[0], bounds[1]);
-  if (wanted === '') return codePointLength(part) + 1;
+  if (wantedText === '') return codePointLength(part) + 1;
   let found = 0;
-  for (let at = part.indexOf(wanted); at >= 0; at = part.indexOf(wanted, at + wanted.length))
+  for (
+    let at = part.indexOf(wantedText);
+    at >= 0;
+    at = part.indexOf(wantedText, at + wantedText.length)
+  )
     found += 1;
   return found;
 }
@@ -119,7 +123,7 @@ export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
   count: range(1, 3, count),
   startswith: affixTest('startswith'),
   endswith: affixTest('endswith'),
-  partition: exact(1, (runtime, text: string, value: PyValue) => {
+  partition: exactly(1, (runtime, text: string, value: PyValue) => {
     const mark = separator(value);
     runtime.budget.text(text.length);
     runtime.budget.search(text.length, mark.length);
@@ -127,7 +131,7 @@ export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
     if (at < 0) return new PyTuple([text, '', '']);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
   }),
-  rpartition: exact(1, (runtime, text: string, value: PyValue) => {
+  rpartition: exactly(1, (runtime, text: string, value: PyValue) => {
     const mark = separator(value);
     runtime.budget.text(text.length);
     runtime.budget.search(text.length, mark.length);

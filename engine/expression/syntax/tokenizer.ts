@@ -12,7 +12,7 @@ export interface SourceToken {
 /** The source of an expression with the positions of its lines. A part of an f-string has the positions of the whole source. */
 export class SourceText {
   readonly text: string;
-  /** Where the lines begin, and where the second code unit of a character is. */
+  /** The offset of each line, and of the second code unit of each surrogate pair. */
   readonly #lines: number[] = [0];
   readonly #pairs: number[] = [];
 
@@ -36,7 +36,7 @@ export class SourceText {
   }
 }
 
-/** How many of some ascending numbers are at most `limit`. */
+/** The number of ascending numbers that are at most `limit`. */
 function countUpTo(numbers: readonly number[], limit: number): number {
   let from = 0;
   let to = numbers.length;
@@ -85,9 +85,9 @@ export function tokenize(source: SourceText, from = 0, to = source.text.length):
 
 function nextToken(source: SourceText, at: number, to: number): SourceToken {
   const { text } = source;
-  const opening = match(stringStart, text, at);
-  if (opening && isPrefix(opening[1]!)) {
-    const end = stringEnd(source, at, at + opening[0].length, opening[2]!, to);
+  const openingQuote = match(stringStart, text, at);
+  if (openingQuote && isPrefix(openingQuote[1]!)) {
+    const end = stringEnd(source, at, at + openingQuote[0].length, openingQuote[2]!, to);
     return { kind: 'string', text: text.slice(at, end), at, end };
   }
   const name = match(namePattern, text, at);

@@ -50,8 +50,12 @@ function isEqualObject(runtime: Runtime, a: PyValue, b: PyValue): boolean {
   if (a instanceof PyDict) return b instanceof PyDict && areEqualDicts(runtime, a, b);
   const set = asSet(a);
   if (set !== undefined) {
-    const other = asSet(b);
-    return other !== undefined && set.map.size === other.map.size && isSubset(runtime, set, other);
+    const otherSet = asSet(b);
+    return (
+      otherSet !== undefined &&
+      set.map.size === otherSet.map.size &&
+      isSubset(runtime, set, otherSet)
+    );
   }
   if (a instanceof PyRange) {
     if (!(b instanceof PyRange) || a.length !== b.length) return false;
@@ -78,8 +82,8 @@ function areEqualDicts(runtime: Runtime, a: PyDict, b: PyDict): boolean {
   if (a.map.size !== b.map.size) return false;
   runtime.budget.charge(a.map.size);
   for (const [key, value] of a.map) {
-    const other = b.map.get(key);
-    if (other === undefined || !isSameOrEqual(runtime, value, other)) return false;
+    const otherValue = b.map.get(key);
+    if (otherValue === undefined || !isSameOrEqual(runtime, value, otherValue)) return false;
   }
   return true;
 }

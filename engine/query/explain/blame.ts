@@ -41,13 +41,13 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** The predicate of the tree with the predicates of some nodes replaced. */
-export function replaced(
+export function replaceNode(
   node: ExplainNode,
   others: ReadonlyMap<ExplainNode, Predicate>,
 ): Predicate {
-  const other = others.get(node);
-  if (other) return other;
+  const replacement = others.get(node);
+  if (replacement) return replacement;
   if (node.kind === 'condition') return node.predicate;
-  const items = node.nodes.map((child) => replaced(child, others));
+  const items = node.nodes.map((child) => replaceNode(child, others));
   return node.kind === 'or' ? or(items) : node.kind === 'and' ? and(items) : not(and(items));
 }

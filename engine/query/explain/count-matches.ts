@@ -16,7 +16,7 @@ export interface CountRequest {
 
 /** The counts. */
 export interface MatchCounts {
-  /** For every guess: the number of records that satisfy the corrected conditions, and those that then satisfy the whole request. */
+  /** For each guess, the number of records that satisfy the corrected conditions, and of those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
   /** Number of records that have a value in any of the condition's fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
@@ -42,40 +42,40 @@ export async function countMatches(
   { empty, guesses, clashes }: CountRequest,
   rows: RunSelect,
 ): Promise<MatchCounts> {
-  const counting = new CountStatement(statement, leavesOf(root));
-  const counted: (readonly string[])[] = [];
-  const count = (all: readonly string[]): number => counted.push(all) - 1;
-  const guessed = guesses.map(({ changes }) => {
-    const others = new Map(
-      [...changes].map(([leaf, other]) => [leaf, counting.add(other)] as const),
+  const countStatement = new CountStatement(statement, leavesOf(root));
+  const countedConditions: (readonly string[])[] = [];
+  const count = (all: readonly string[]): number => countedConditions.push(all) - 1;
+  const guessCounts = guesses.map(({ changes }) => {
+    const changedCounts = new Map(
+      [...changes].map(([leaf, other]) => [leaf, countStatement.add(other)] as const),
     );
     return {
-      matches: count([...others.values()]),
-      left: count([counting.condition(root, others)]),
+      matches: count([...changedCounts.values()]),
+      left: count([countStatement.condition(root, changedCounts)]),
     };
   });
-  const present = empty.map((leaf) => {
+  const presentCounts = empty.map((leaf) => {
     const values = distinctFields(leaf.predicate).map((field) =>
       not(node({ kind: 'missing', field })),
     );
-    return [leaf, count([counting.add(or(values))])] as const;
+    return [leaf, count([countStatement.add(or(values))])] as const;
   });
-  const apart = clashes.map((group) => {
+  const clashCounts = clashes.map((group) => {
     const nodes = group.nodes.slice(0, maxNodes);
     const pairs = nodes.flatMap((one, i) => nodes.slice(i + 1).map((other) => [one, other] as const));
     return {
       group,
-      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => counting.condition(each))) })),
-      without: nodes.map((child) => ({ child, at: count([counting.condition(root, new Map([[child, 'true']]))]) })),
+      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => countStatement.condition(each))) })),
+      without: nodes.map((child) => ({ child, at: count([countStatement.condition(root, new Map([[child, 'true']]))]) })),
     };
   }); // prettier-ignore
-  if (counted.length === 0) return { guesses: [], present: new Map(), clashes: [] };
-  const [row = []] = await rows(counting.counts(counted));
+  if (countedConditions.length === 0) return { guesses: [], present: new Map(), clashes: [] };
+  const [row = []] = await rows(countStatement.counts(countedConditions));
   const at = (column: number): number => Number(row[column] ?? 0);
   return {
-    guesses: guessed.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
-    present: new Map(present.map(([leaf, column]) => [leaf, at(column)])),
-    clashes: apart.map(({ group, pairs, without }) => ({
+    guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
+    present: new Map(presentCounts.map(([leaf, column]) => [leaf, at(column)])),
+    clashes: clashCounts.map(({ group, pairs, without }) => ({
       group,
       apart: pairs.filter((pair) => at(pair.at) === 0).map(({ pair }) => pair),
       without: new Map(without.map((one) => [one.child, at(one.at)])),

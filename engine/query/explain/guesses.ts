@@ -3,7 +3,7 @@ import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import {
   filterParts,
-  read,
+  parseSource,
   readAtom,
   reword,
   type Rewording,
@@ -11,7 +11,7 @@ import {
   type Reworded,
 } from './reword.js';
 import type { ExplainContext } from './tree.js';
-import { shifted, shiftedText, swapped } from './position-guesses.js';
+import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
 import { partReason, stringGuesses } from './string-guesses.js';
 import { node, or, type Predicate } from '../predicate/predicate.js';
 
@@ -34,7 +34,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
     for (const step of [1, 2] as const)
       add('wrong_build', buildReason, otherBuild(leaf, swappedBuild(source.value, step)));
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
+    add('gene_name', geneReason, parseSource({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
@@ -56,7 +56,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
 
 /** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
 export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
-  return [...shifted(positiveLeaves(root), context), ...swapped(root, context)];
+  return [...shiftPositions(positiveLeaves(root), context), ...swapBounds(root, context)];
 }
 
 function elementsReason(list: string): string {
@@ -83,19 +83,19 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
     { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
-    { cause: 'spaces', because: 'The value has spaces around it', change: different((text) => text.trim()) },
+    { cause: 'spaces', because: 'The value has spaces around it', change: differsFrom((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
     { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
-    { cause: 'gene_name', because: geneReason, change: different((text) => genes?.resolve(text)) },
+    { cause: 'gene_name', because: geneReason, change: differsFrom((text) => genes?.resolve(text)) },
     ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
       { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),
   ]; // prettier-ignore
 }
 
-function different(change: Rewording): Rewording {
+function differsFrom(change: Rewording): Rewording {
   return (text) => {
-    const other = change(text);
-    return other === text || other === '' ? undefined : other;
+    const changedText = change(text);
+    return changedText === text || changedText === '' ? undefined : changedText;
   };
 }
 
@@ -111,11 +111,11 @@ function swappedBuild(text: string, step: 1 | 2): string | undefined {
   for (const names of buildSystems) {
     const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
     if (at < 0 || step >= names.length) continue;
-    const own = text.slice(0, names[at]!.length);
-    const rest = text.slice(own.length);
-    if (rest !== '' && !rest.startsWith('-') && !(rest.startsWith(':') && names.length > 2)) continue;
-    const other = names[(at + step) % names.length]!;
-    return `${own === own.toUpperCase() ? other.toUpperCase() : other}${rest}`;
+    const ownName = text.slice(0, names[at]!.length);
+    const restOfText = text.slice(ownName.length);
+    if (restOfText !== '' && !restOfText.startsWith('-') && !(restOfText.startsWith(':') && names.length > 2)) continue;
+    const otherName = names[(at + step) % names.length]!;
+    return `${ownName === ownName.toUpperCase() ? otherName.toUpperCase() : otherName}${restOfText}`;
   }
   return undefined;
 } // prettier-ignore
@@ -146,8 +146,8 @@ function withChr(text: string): string | undefined {
 function mitochondrion(text: string): string | undefined {
   const match = /^(chr)?(MT?)$/i.exec(text);
   if (!match) return undefined;
-  const other = match[2]!.length === 1 ? 'MT' : 'M';
-  return match[1] === undefined ? `chr${other}` : other;
+  const otherName = match[2]!.length === 1 ? 'MT' : 'M';
+  return match[1] === undefined ? `chr${otherName}` : otherName;
 }
 
 function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | undefined {

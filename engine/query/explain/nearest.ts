@@ -28,26 +28,28 @@ export async function valuesAround(
   scope: Predicate,
   rows: RunSelect,
 ): Promise<Around | undefined> {
-  const asked = interval(predicate);
-  if (!asked) return undefined;
-  const { field, low, high } = asked;
+  const askedInterval = interval(predicate);
+  if (!askedInterval) return undefined;
+  const { field, low, high } = askedInterval;
   const statement = begin();
   const values = fieldExpression(statement, field);
   if (!values) return undefined;
   const { dialect, params, source } = statement;
   const type = boundType(field);
-  const below = low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
-  const above = high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
-  const shown = [below, above, 'min(v)', 'max(v)'].map((value) =>
+  const greatestBelow =
+    low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
+  const leastAbove =
+    high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
+  const shownBounds = [greatestBelow, leastAbove, 'min(v)', 'max(v)'].map((value) =>
     value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
   );
-  const each = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
-  const relation = `(SELECT ${each} AS v FROM ${source} WHERE ${compile(statement, scope)}) AS q`;
+  const eachValue = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
+  const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compile(statement, scope)}) AS q`;
   const [row = []] = await rows({
-    sql: `SELECT ${shown.join(', ')} FROM ${relation}`,
+    sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
     params: params.list,
   });
-  const [under, over, least, most] = shown.map((_, i) => valueOf(row[i]));
+  const [under, over, least, most] = shownBounds.map((_, i) => valueOf(row[i]));
   return { field, below: under, above: over, least, most };
 }
 
@@ -79,17 +81,17 @@ export async function similarStrings(
   text: string,
   rows: RunSelect,
 ): Promise<readonly string[]> {
-  const most = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
+  const maxDistance = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
   const statement = begin();
   const values = fieldExpression(statement, field);
   if (!values || text.length > 64) return [];
   const { dialect, params, source } = statement;
-  const wanted = dialect.fold(params.add('string', text));
-  const distance = dialect.editDistance(dialect.fold('v'), wanted, most);
-  const each = values.isMany ? dialect.spread(values.sql) : values.sql;
-  const near = `(SELECT v, ${distance} AS d FROM (SELECT ${each} AS v FROM ${source}) AS q) AS s`;
+  const foldedText = dialect.fold(params.add('string', text));
+  const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
+  const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
+  const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
   const found = await rows({
-    sql: `SELECT v FROM ${near} WHERE d <= ${most} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
+    sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,
   });
   return found.map(([value]) => String(value));

@@ -48,12 +48,14 @@ export function reword(
     const atom = changedAtom(source.atom, change);
     return atom && readAtom(atom, context);
   }
-  const value = changed(source.value, change);
-  return value === undefined ? undefined : read({ ...source, value } as ExplainSource, context);
+  const value = rewordValue(source.value, change);
+  return value === undefined
+    ? undefined
+    : parseSource({ ...source, value } as ExplainSource, context);
 }
 
 /** Parses a filter or an entity pair again; undefined if it is not valid. */
-export function read(source: ExplainSource, context: ExplainContext): Reworded | undefined {
+export function parseSource(source: ExplainSource, context: ExplainContext): Reworded | undefined {
   const { index, names, rules } = context;
   return validOnly(() => {
     if (source.kind === 'filter') {
@@ -99,7 +101,7 @@ function validOnly(work: () => Reworded | undefined): Reworded | undefined {
   }
 }
 
-function changed(value: unknown, change: Rewording): unknown {
+function rewordValue(value: unknown, change: Rewording): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value === 'number' || typeof value === 'bigint') {
     const text = change(String(value));
@@ -108,10 +110,12 @@ function changed(value: unknown, change: Rewording): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
   if (entries.length > maxValues) return undefined;
-  const after = entries.map(([name, each]) => [name, each, changed(each, change)] as const);
+  const after = entries.map(([name, each]) => [name, each, rewordValue(each, change)] as const);
   if (after.every(([, , each]) => each === undefined)) return undefined;
-  const kept = after.map(([name, before, each]) => [name, each ?? before] as const);
-  return Array.isArray(value) ? kept.map(([, each]) => each) : Object.fromEntries(kept);
+  const keptChanges = after.map(([name, before, each]) => [name, each ?? before] as const);
+  return Array.isArray(value)
+    ? keptChanges.map(([, each]) => each)
+    : Object.fromEntries(keptChanges);
 }
 
 function changedAtom(atom: ValueAtom, change: Rewording): ValueAtom | undefined {

@@ -6,14 +6,14 @@ import { group, type ExplainGroup, type ExplainNode, type ExplainSource } from '
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
-/** What is needed to parse one condition of the request a second time. */
+/** The context for parsing one condition of the request a second time. */
 export interface ExplainContext {
   readonly index: FieldIndex;
   readonly names: EntityNames;
   readonly rules: FilterRules | undefined;
 }
 
-/** What `explain` needs from a parsed request. */
+/** The parts of a parsed request that `explain` needs. */
 export interface Explaining extends ExplainContext {
   readonly root: ExplainGroup;
   /** Time that parsing the request took, milliseconds. */
@@ -96,15 +96,18 @@ const maxListLength = 10;
 
 /** A part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
 export function shortText(value: unknown): string {
-  const text = stringifyJson(shortened(value));
+  const text = stringifyJson(shortenValue(value));
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()}…` : text;
 }
 
-function shortened(value: unknown): unknown {
+function shortenValue(value: unknown): unknown {
   if (typeof value === 'string' && value.length > maxTextLength)
     return `${value.slice(0, maxTextLength).toWellFormed()}…`;
   if (!Array.isArray(value)) return value;
   const list = value as readonly unknown[];
-  if (list.length <= maxListLength) return list.map(shortened);
-  return [...list.slice(0, maxListLength).map(shortened), `… ${list.length - maxListLength} more`];
+  if (list.length <= maxListLength) return list.map(shortenValue);
+  return [
+    ...list.slice(0, maxListLength).map(shortenValue),
+    `… ${list.length - maxListLength} more`,
+  ];
 }

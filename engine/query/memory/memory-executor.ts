@@ -13,9 +13,9 @@ import { namingDataset, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
-import { counted } from './admission-cache.js';
+import { countPlaces } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
-import { frequencies, merged, selectByIndex } from './index-answers.js';
+import { frequencies, mergeRanked, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
 import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
@@ -25,7 +25,7 @@ import { rankedPage, rankOf, sidePredicates } from '../text/ranked.js';
 import { clausesOf } from '../text/relevance.js';
 import type { LookUp } from '../text/weigh.js';
 
-/** How much memory columns may take, and how many threads answer. */
+/** The memory limit of columns and the number of threads. */
 export interface MemoryOptions {
   /** 0: the calling thread answers, for tests. */
   readonly threads: number;
@@ -42,7 +42,7 @@ export interface MemoryExecutor extends Executor {
     selection: Selection,
     options: RunOptions,
   ): Promise<Selected | Unsupported>;
-  /** How often phrases occur in the texts of a field. */
+  /** Looks up how often phrases occur in the texts of a field. */
   lookUp(snapshot: Snapshot, options: RunOptions): LookUp;
   /** The number of records that satisfy each predicate. */
   counts(
@@ -60,7 +60,7 @@ export interface MemoryExecutor extends Executor {
   ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads and resolves when they answer; without this, they start with the first query. */
   start(): Promise<void>;
-  /** Opens the files of the segments and loads the columns of these fields while nothing else is to do, as long as the cache has room. */
+  /** Opens the segment files and loads the columns of these fields while the threads are idle, as long as the cache has room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   /** The limit of the cache, the bytes of its values, and how often queries found a value in it, or none, since the start. */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
@@ -81,7 +81,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   const shards = new Shards(count, (events) => open(bytes, events), report);
   return {
     select: (snapshot, selection, options) =>
-      namingDataset(snapshot, () => select(shards, snapshot, selection, options)),
+      namingDataset(snapshot, () => selectInShards(shards, snapshot, selection, options)),
     find: (snapshot, selection, options) =>
       namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
     selectByIndex: (snapshot, selection, options) =>
@@ -101,8 +101,8 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       await shards.ask([...new Set(shardOf)].map((shard) => [shard, { kind: 'load', query }] as const), options); // prettier-ignore
     },
     cacheUsage() {
-      const sum = (key: keyof typeof counted): number =>
-        shards.counts.reduce((total, counts) => total + counts[counted[key]]!, 0);
+      const sum = (key: keyof typeof countPlaces): number =>
+        shards.counts.reduce((total, counts) => total + counts[countPlaces[key]]!, 0);
       return {
         limit: bytes * count,
         bytes: sum('bytes'),
@@ -114,7 +114,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   };
 }
 
-/** What a request to the shards needs beside the query: the segments that may match. */
+/** A query prepared for the shards, with the segments that may match. */
 interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];
@@ -130,7 +130,7 @@ async function prepare(
   return { known: await shards.know(snapshot), segments };
 }
 
-async function select(
+async function selectInShards(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
@@ -160,7 +160,7 @@ async function select(
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   const counts = answers.flatMap((answer) => rowPairs(answer.counts)).sort((a, b) => a[0] - b[0]);
-  const best = isSorted ? sorted(answers, ordering, offset, limit) : [];
+  const best = isSorted ? sortedRows(answers, ordering, offset, limit) : [];
   const rows =
     limit === 0
       ? []
@@ -188,7 +188,7 @@ function positionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** What a shard needs to give records along with its answer. */
+/** The page layout with which a shard returns records along with its answer. */
 function pageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,
@@ -221,7 +221,7 @@ async function selectRanked(
   if (isUnsupported(answers)) return answers;
   let total = 0;
   for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
-  const found = rankedPage(merged(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
+  const found = rankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
   return {
     ...found,
     total: cursor?.total ?? total,
@@ -262,7 +262,12 @@ async function find(
   const { ordering, offset, limit } = selection;
   if (ordering.length > 0 || snapshot.isInterleaved || offset > 0 || limit < snapshot.rows) {
     const { cursor: _, ...page } = selection;
-    const selected = await select(shards, snapshot, { ...page, scores: [], facets: null }, options);
+    const selected = await selectInShards(
+      shards,
+      snapshot,
+      { ...page, scores: [], facets: null },
+      options,
+    );
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;
@@ -291,7 +296,7 @@ function facetsOf(
   return facets && facetJson(facets, answers.map((answer) => answer.facets)); // prettier-ignore
 }
 
-function sorted(
+function sortedRows(
   answers: readonly ShardAnswer[],
   ordering: Selection['ordering'],
   offset: number,

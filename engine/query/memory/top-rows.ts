@@ -104,7 +104,7 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Where the row ids ascend, the rest of the segment is left out once one is too great. */
+  /** Where row ids ascend, a segment is abandoned at the first row id that is too great. */
   #addInOrder(
     rows: number,
     get: (row: number) => SortValue,
@@ -131,7 +131,7 @@ export class TopRows {
     if (values.kind !== 'numbers') return;
     const { numbers } = values;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    // With a single key, a row with an equal key sorts after the rows that were stored before it.
+    // With a single key, a row with an equal key sorts after the rows stored before it.
     const isLast = this.#ordering.length === 1;
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;

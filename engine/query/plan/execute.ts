@@ -5,7 +5,7 @@ import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
-import { weighed } from '../text/weigh.js';
+import { weighPredicate } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef, Selected } from './executor.js';
@@ -21,7 +21,7 @@ export interface Executed extends Selected {
 }
 
 /** The state that the steps of a plan share. */
-interface State {
+interface StepState {
   /** False if the statistics of the log rule out every record. */
   readonly mayMatch: boolean;
   scores: readonly ScoreTerm[];
@@ -36,7 +36,7 @@ interface Execution {
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
   readonly options: RunOptions;
-  /** As in `Selection`. */
+  /** The layout of the page, as in `Selection`. */
   readonly layout?: PageLayout | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function execute(
   const { engine, snapshot, request } = execution;
   const available: Available = {
     memory: engine.memory !== undefined,
-    // Few plans depend on it.
+    // Computed on demand, because few plans depend on it.
     get rowNumbers() {
       return engine.sql.hasRowNumbers(snapshot);
     },
@@ -64,7 +64,7 @@ export async function execute(
     if (['memory', 'index'].includes(executor) && step !== 'read')
       engine.hot?.note(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
-  const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
+  const state: StepState = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {
     if (step.step === 'read') continue;
     const key = refusalKey(step);
@@ -78,9 +78,9 @@ export async function execute(
   return { ...state.selected, facets: state.facets ?? state.selected.facets, plan: planned };
 }
 
-type Runner = (execution: Execution, state: State) => Promise<Unsupported | undefined>;
+type Runner = (execution: Execution, state: StepState) => Promise<Unsupported | undefined>;
 
-/** One entry per step and executor. */
+/** The function that carries out each step with each executor. */
 const runners: Readonly<Record<string, Runner>> = {
   'select log': async ({ snapshot, request }, state) => {
     const { facets, offset, limit, cursor } = request;
@@ -93,15 +93,15 @@ const runners: Readonly<Record<string, Runner>> = {
   'select memory': async ({ engine, snapshot, request, options, layout }, state) => {
     const scores = state.isRankedInMemory ? state.scores : [];
     const selection = { ...request, scores, ...(layout && { layout }) };
-    return selected(state, await engine.memory!.select(snapshot, selection, options));
+    return keepSelected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
     const scores = isRanked(request, snapshot.isInterleaved) ? state.scores : [];
     const selection = { ...request, scores };
-    return selected(state, await engine.sql.select(snapshot, selection, options));
+    return keepSelected(state, await engine.sql.select(snapshot, selection, options));
   },
   'select index': async ({ engine, snapshot, request, options }, state) =>
-    selected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
+    keepSelected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
   'weigh memory': async ({ engine, snapshot, request, options }, state) => {
     const { scores } = request;
     const weights = await weightsByColumns(
@@ -134,7 +134,7 @@ const runners: Readonly<Record<string, Runner>> = {
   },
 };
 
-function selected(state: State, answer: Selected | Unsupported): Unsupported | undefined {
+function keepSelected(state: StepState, answer: Selected | Unsupported): Unsupported | undefined {
   if (isUnsupported(answer)) return answer;
   state.selected = answer;
   return undefined;
@@ -142,10 +142,10 @@ function selected(state: State, answer: Selected | Unsupported): Unsupported | u
 
 async function weigh(
   { engine, snapshot, request, options }: Execution,
-  state: State,
+  state: StepState,
 ): Promise<undefined> {
   const session = await engine.sql.session(snapshot, request.predicate, options);
-  state.scores = await weighed(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
+  state.scores = await weighPredicate(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
   return undefined;
 }
 

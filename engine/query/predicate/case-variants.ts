@@ -14,19 +14,19 @@ export function caseVariantsBetween(
   const bytes = lower.map((value) => Buffer.from(value));
   return (low, high) => {
     const common = commonPrefix(low, high);
-    // Every string between the bounds begins with what the bounds have in common.
+    // Every string between the bounds begins with their common prefix.
     const [from, to] = range(lower, lowerCase(common));
     for (let i = from; i < to; i++) {
-      const plain = bytes[i]!;
-      if (Buffer.compare(plain, low) >= 0 && Buffer.compare(plain, high) <= 0) return true;
-      const least = leastFrom(spelled[i]!, low);
-      if (least !== undefined && Buffer.compare(least, high) <= 0) return true;
+      const byteAt = bytes[i]!;
+      if (Buffer.compare(byteAt, low) >= 0 && Buffer.compare(byteAt, high) <= 0) return true;
+      const leastVariant = leastFrom(spelled[i]!, low);
+      if (leastVariant !== undefined && Buffer.compare(leastVariant, high) <= 0) return true;
     }
     return false;
   };
 }
 
-/** All case variants of these strings; undefined if they are more than `most`, or if a string is not ASCII. */
+/** All case variants of these strings; undefined if there are more than `most`, or if a string is not ASCII. */
 export function caseVariantsOf(
   values: readonly string[],
   most: number,
@@ -56,10 +56,10 @@ export function caseVariantsOf(
 
 /** The whole characters that both begin with. */
 function commonPrefix(low: Buffer, high: Buffer): string {
-  const most = Math.min(low.length, high.length);
+  const commonLength = Math.min(low.length, high.length);
   let end = 0;
-  // Only ASCII: the lower case of other characters may have another length.
-  while (end < most && low[end] === high[end] && low[end]! < 0x80) end++;
+  // Only ASCII is compared: the lower case of other characters may have another length.
+  while (end < commonLength && low[end] === high[end] && low[end]! < 0x80) end++;
   return low.toString('latin1', 0, end);
 }
 
@@ -83,10 +83,12 @@ function lowerBound(sorted: readonly string[], isBefore: (value: string) => bool
 
 /** The characters whose lower case is this one, in the order of their bytes. Beyond ASCII, they are the signs of Kelvin and the dotted I. */
 function variantsOf(char: string): readonly Buffer[] {
-  const known = variants.get(char);
-  if (known !== undefined) return known;
-  const beyond = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
-  const all = [...new Set([char.toUpperCase(), char, ...beyond])].map((each) => Buffer.from(each));
+  const cachedVariants = variants.get(char);
+  if (cachedVariants !== undefined) return cachedVariants;
+  const beyondAscii = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
+  const all = [...new Set([char.toUpperCase(), char, ...beyondAscii])].map((each) =>
+    Buffer.from(each),
+  );
   variants.set(char, all);
   return all;
 }
@@ -98,43 +100,43 @@ const variants = new Map<string, readonly Buffer[]>();
  * character.
  */
 function leastFrom(spelled: readonly (readonly Buffer[])[], bound: Buffer): Buffer | undefined {
-  const taken: Buffer[] = [];
+  const variantsTaken: Buffer[] = [];
   /** The variant that leaves the bound upwards at the last possible character, and how many characters precede it. */
   let larger: Buffer | undefined;
   let preceding = 0;
   let at = 0;
   for (let i = 0; i < spelled.length; i++) {
-    if (at === bound.length) return complete(taken, spelled, i);
+    if (at === bound.length) return leastCompletion(variantsTaken, spelled, i);
     let equal: Buffer | undefined;
-    let above: Buffer | undefined;
+    let leastAbove: Buffer | undefined;
     for (const choice of spelled[i]!) {
       const sign = compareAt(choice, bound, at);
       if (sign === 0) equal = choice;
-      else if (sign > 0) above ??= choice;
+      else if (sign > 0) leastAbove ??= choice;
     }
-    if (above !== undefined) [larger, preceding] = [above, i];
+    if (leastAbove !== undefined) [larger, preceding] = [leastAbove, i];
     if (equal === undefined) break;
-    taken.push(equal);
+    variantsTaken.push(equal);
     at += equal.length;
-    if (i === spelled.length - 1 && at === bound.length) return Buffer.concat(taken);
+    if (i === spelled.length - 1 && at === bound.length) return Buffer.concat(variantsTaken);
   }
   if (spelled.length === 0 && bound.length === 0) return Buffer.alloc(0);
   if (larger === undefined) return undefined;
-  return complete([...taken.slice(0, preceding), larger], spelled, preceding + 1);
+  return leastCompletion([...variantsTaken.slice(0, preceding), larger], spelled, preceding + 1);
 }
 
-/** Compares the bytes of a character with those of the bound at a position. */
+/** Compares the bytes of a character with the bytes of the bound at a position. */
 function compareAt(choice: Buffer, bound: Buffer, at: number): number {
   for (let i = 0; i < choice.length; i++) {
-    const other = bound[at + i];
-    if (other === undefined) return 1;
-    if (choice[i] !== other) return choice[i]! - other;
+    const boundByte = bound[at + i];
+    if (boundByte === undefined) return 1;
+    if (choice[i] !== boundByte) return choice[i]! - boundByte;
   }
   return 0;
 }
 
 /** The least way to go on with the characters from `from`: each in its first variant. */
-function complete(
+function leastCompletion(
   taken: readonly Buffer[],
   spelled: readonly (readonly Buffer[])[],
   from: number,

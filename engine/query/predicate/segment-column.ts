@@ -21,28 +21,28 @@ export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundCol
   const key = leafKey(field.path);
   // Hundreds of segments or pages, one after the other, have the same schema.
   let last: Columns | undefined;
-  let located!: Located;
+  let lastLocated!: Located;
   return ({ columns, stats }) => {
     if (columns !== last) {
-      located = locationOf(columns, key, field);
+      lastLocated = locationOf(columns, key, field);
       last = columns;
     }
-    if (typeof located === 'string') return located;
-    const leaf = Object.hasOwn(stats, located.key) ? stats[located.key] : undefined;
-    const { isList, type } = located.column;
+    if (typeof lastLocated === 'string') return lastLocated;
+    const leaf = Object.hasOwn(stats, lastLocated.key) ? stats[lastLocated.key] : undefined;
+    const { isList, type } = lastLocated.column;
     return leaf === undefined ? 'unknown' : { stats: leaf, isList, type };
   };
 }
 
-/** By schema and by `leafKey` of the path: segments of the same data are asked for the same fields by query after query. */
+/** Locations by schema and by `leafKey` of the path: consecutive queries ask for the same fields of the same schema. */
 const locations = new WeakMap<Columns, Map<string, Located>>();
 
 function locationOf(columns: Columns, key: string, field: FieldRef): Located {
-  let known = locations.get(columns);
-  if (known === undefined) locations.set(columns, (known = new Map()));
-  let located = known.get(key);
-  if (located === undefined) known.set(key, (located = locate(columns, field)));
-  return located;
+  let knownLocations = locations.get(columns);
+  if (knownLocations === undefined) locations.set(columns, (knownLocations = new Map()));
+  let location = knownLocations.get(key);
+  if (location === undefined) knownLocations.set(key, (location = locate(columns, field)));
+  return location;
 }
 
 function locate(columns: Columns, field: FieldRef): Located {

@@ -1,7 +1,7 @@
 import { variantFields } from '../../store/variant-places.js';
 import { and, node, or, type FieldRef, type Predicate } from './predicate.js';
 
-/** True for the field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
+/** True for a field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
 export function isVariant({ path }: FieldRef): boolean {
   return path.length === 1 && path[0] === variantFields.variant;
 }
@@ -12,18 +12,22 @@ function coordinate(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'lon
 }
 
 const chromosomes = coordinate('chromosome', 'string');
-const starts = coordinate('start', 'long');
-const stops = coordinate('stop', 'long');
+const startColumn = coordinate('start', 'long');
+const stopColumn = coordinate('stop', 'long');
 
 /** The fields that the conditions of this file read. */
-export const placeFields: readonly FieldRef[] = [chromosomes, starts, stops];
+export const placeFields: readonly FieldRef[] = [chromosomes, startColumn, stopColumn];
 
 /** The positions of a record, from and to, both included; null where the span is open. */
 type Positions = readonly [from: bigint | null, to: bigint | null];
 
 /** The record lies on one of these chromosomes, in any letter case, and its start and stop lie in these spans. */
-export function placed(names: readonly string[], start: Positions, stop: Positions): Predicate {
-  const within = (field: FieldRef, [from, to]: Positions): Predicate =>
+export function placedVariant(
+  names: readonly string[],
+  start: Positions,
+  stop: Positions,
+): Predicate {
+  const rangeOf = (field: FieldRef, [from, to]: Positions): Predicate =>
     node({
       kind: 'range',
       field,
@@ -32,16 +36,16 @@ export function placed(names: readonly string[], start: Positions, stop: Positio
     });
   // Positions rule out most pages, and comparing numbers takes less time than comparing strings.
   return and([
-    within(starts, start),
-    within(stops, stop),
+    rangeOf(startColumn, start),
+    rangeOf(stopColumn, stop),
     node({ kind: 'in', field: chromosomes, values: names, ignoreCase: true }),
   ]);
 }
 
-/** More variants than this are looked for between the first and the last of each chromosome. */
+/** With more variants than this, a single span per chromosome encloses them. */
 const maxPlaces = 64;
 
-/** The places of the records that have one of these variants; undefined if one of them cannot be taken apart in one way only. */
+/** The condition on the coordinates of records with one of these variants; undefined if one cannot be parsed unambiguously. */
 export function placeOfVariants(variants: readonly string[]): Predicate | undefined {
   const places = new Map<string, [chromosome: string, start: bigint, stop: bigint]>();
   for (const variant of variants) {
@@ -50,18 +54,18 @@ export function placeOfVariants(variants: readonly string[]): Predicate | undefi
     const [, chromosome, from, to] = match as unknown as [string, string, string, string];
     const [start, stop] = [BigInt(from), BigInt(to)];
     const key = variants.length > maxPlaces ? chromosome : variant;
-    const known = places.get(key);
-    if (known === undefined) places.set(key, [chromosome, start, stop]);
+    const knownPlace = places.get(key);
+    if (knownPlace === undefined) places.set(key, [chromosome, start, stop]);
     else {
-      if (start < known[1]) known[1] = start;
-      if (stop > known[2]) known[2] = stop;
+      if (start < knownPlace[1]) knownPlace[1] = start;
+      if (stop > knownPlace[2]) knownPlace[2] = stop;
     }
   }
   return or(
     Array.from(places.values(), ([chromosome, start, stop]) =>
       variants.length > maxPlaces
-        ? placed([chromosome], [start, null], [null, stop])
-        : placed([chromosome], [start, start], [stop, stop]),
+        ? placedVariant([chromosome], [start, null], [null, stop])
+        : placedVariant([chromosome], [start, start], [stop, stop]),
     ),
   );
 }

@@ -20,25 +20,25 @@ interface FilterAction {
 }
 
 const strings = (type: Type): boolean => type === 'string';
-const written = (type: Type): boolean => type === 'string' || type === 'text';
-const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
+const isWritten = (type: Type): boolean => type === 'string' || type === 'text';
+const hasValue = (type: Type): boolean => type !== 'object' && type !== 'json';
 
-const ends = 'lies between two listed numbers or dates';
+const betweenDescription = 'lies between two listed numbers or dates';
 const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
 
 /** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
 const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
-  ['', action(() => true, plain, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
-  ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
+  ['', action(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
+  ['iexact', action(isWritten, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
   ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
-  ['in', action(valued, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
-  ['range', action(ranged, (field, value) => twoEnded('range', field, value, true), `${ends}, or equals one of them`)],
-  ['between', action(ranged, (field, value) => twoEnded('between', field, value, false), `${ends}, and equals neither (unlike SQL's BETWEEN)`)],
+  ['in', action(hasValue, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
+  ['range', action(ranged, (field, value) => twoEnded('range', field, value, true), `${betweenDescription}, or equals one of them`)],
+  ['between', action(ranged, (field, value) => twoEnded('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
   ['gt', action(ranged, (field, value) => range(field, low(field, value, false), null), 'is greater, or later')],
   ['gte', action(ranged, (field, value) => range(field, low(field, value, true), null), 'is greater or later, or equal')],
   ['lt', action(ranged, (field, value) => range(field, null, high(field, value, false)), 'is less, or earlier')],
   ['lte', action(ranged, (field, value) => range(field, null, high(field, value, true)), 'is less or earlier, or equal')],
-  ['contains', action(written, contains, 'contains the string, letter case included; a `text` contains all words of the value')],
+  ['contains', action(isWritten, contains, 'contains the string, letter case included; a `text` contains all words of the value')],
   ['regexp', action(strings, regexp, pattern)],
   ['regex', action(strings, regexp, pattern)],
   ['prefix', action(strings, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
@@ -95,7 +95,7 @@ const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
   }),
 );
 
-/** What other query languages call an action, by its letters. */
+/** Names that other query languages have for an action. */
 const synonyms: Synonyms = {
   eq: ['exact'],
   equal: ['exact'],
@@ -135,8 +135,8 @@ const synonyms: Synonyms = {
   size: ['length'],
 };
 
-/** What takes the place of actions that other query languages have. */
-const otherwise: ReadonlyMap<string, string> = new Map([
+/** Replacements for actions that other query languages have. */
+const replacementActions: ReadonlyMap<string, string> = new Map([
   ...['ne', 'neq', 'not', 'isnot', 'notequal'].map((name) => [name, '{"not": [FIELD, VALUE]}'] as const), // prettier-ignore
   ...['nin', 'notin'].map((name) => [name, '{"not": [FIELD__in, VALUES]}'] as const),
   ...['null', 'isnull', 'missing'].map((name) => [name, '[FIELD, null]'] as const),
@@ -146,7 +146,7 @@ const otherwise: ReadonlyMap<string, string> = new Map([
 
 /** The end of the message about an unknown action: what may have been meant, or all that there are. */
 function actionFor(name: string): string {
-  const form = otherwise.get(name.toLowerCase().replaceAll('_', ''));
+  const form = replacementActions.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;
   const names = [...actions.keys(), ...lengthActions.keys()].filter((one) => one !== '');
   const meant = didYouMean(suggestionFor(name, names, synonyms));
@@ -160,12 +160,12 @@ export function splitKey(
 ): { readonly name: string; readonly action: string } {
   // The name of a field may itself contain `__`.
   if (isField(key)) return { name: key, action: '' };
-  const cut = key.lastIndexOf('__');
-  if (cut < 0) return { name: key, action: '' };
-  const [name, action] = [key.slice(0, cut), key.slice(cut + 2)];
-  const counted = name.endsWith('__length') ? name.slice(0, -'__length'.length) : name;
-  return counted !== name && !isField(name) && isField(counted)
-    ? { name: counted, action: `length__${action}` }
+  const separatorAt = key.lastIndexOf('__');
+  if (separatorAt < 0) return { name: key, action: '' };
+  const [name, action] = [key.slice(0, separatorAt), key.slice(separatorAt + 2)];
+  const countedName = name.endsWith('__length') ? name.slice(0, -'__length'.length) : name;
+  return countedName !== name && !isField(name) && isField(countedName)
+    ? { name: countedName, action: `length__${action}` }
     : { name, action };
 }
 
@@ -181,16 +181,16 @@ export function isRangeAction(name: string): boolean {
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
-  const known = actions.get(name);
-  if (!known) throw new Problem(`Unknown action: ${name.slice(0, 80)}.${actionFor(name)}`);
+  const knownAction = actions.get(name);
+  if (!knownAction) throw new Problem(`Unknown action: ${name.slice(0, 80)}.${actionFor(name)}`);
   // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
-  if (!known.types(field.type)) {
+  if (!knownAction.types(field.type)) {
     throw new Problem(
       `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
     );
   }
-  return known.build(field, value);
+  return knownAction.build(field, value);
 }
 
 /** Turns a condition on whole numbers into the same condition on the number of a field's values. */
@@ -214,7 +214,7 @@ function lengths(field: FieldRef, numbers: Predicate): Predicate {
   }
 }
 
-function plain(field: FieldRef, value: unknown): Predicate {
+function equalsValue(field: FieldRef, value: unknown): Predicate {
   return field.type === 'text' && value !== null
     ? contains(field, value)
     : equal(field, [value], true);
@@ -222,10 +222,10 @@ function plain(field: FieldRef, value: unknown): Predicate {
 
 /** A `null` among the values matches records without the field. */
 function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
-  const present = values.filter((value) => value !== null);
+  const presentValues = values.filter((value) => value !== null);
   const parts: Predicate[] =
-    present.length < values.length ? [node({ kind: 'missing', field })] : [];
-  if (present.length > 0) parts.push(equalPresent(field, present, ignoreCase));
+    presentValues.length < values.length ? [node({ kind: 'missing', field })] : [];
+  if (presentValues.length > 0) parts.push(equalPresent(field, presentValues, ignoreCase));
   return or(parts);
 }
 
@@ -247,9 +247,14 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
       throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
     return scalarOf(type, coordinate(field, value));
   });
-  const possible = [...new Set(scalars.filter((value) => value !== undefined))];
-  if (possible.length === 0) return none;
-  return node({ kind: 'in', field, values: possible, ignoreCase: ignoreCase && isFolded(field) });
+  const possibleScalars = [...new Set(scalars.filter((value) => value !== undefined))];
+  if (possibleScalars.length === 0) return none;
+  return node({
+    kind: 'in',
+    field,
+    values: possibleScalars,
+    ignoreCase: ignoreCase && isFolded(field),
+  });
 }
 
 /**
@@ -257,7 +262,7 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
  * `_commit` are case-sensitive.
  */
 function isFolded(field: FieldRef): boolean {
-  return written(field.type) && !isReserved(field.path);
+  return isWritten(field.type) && !isReserved(field.path);
 }
 
 /** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
@@ -280,15 +285,15 @@ function list(value: unknown): readonly unknown[] {
 function contains(field: FieldRef, value: unknown): Predicate {
   const text = textOf(value);
   if (field.type !== 'text') return node({ kind: 'contains', field, text });
-  const wanted = [...new Set(tokenize(text))];
-  if (wanted.length > budgets.queryTerms) {
+  const wantedTerms = [...new Set(tokenize(text))];
+  if (wantedTerms.length > budgets.queryTerms) {
     throw new Problem(
-      `The action contains takes at most ${budgets.queryTerms} words, not ${wanted.length}: split the text into several filters, joined by and`,
+      `The action contains takes at most ${budgets.queryTerms} words, not ${wantedTerms.length}: split the text into several filters, joined by and`,
       true,
     );
   }
   // Choice: a value without a term matches nothing.
-  return wanted.length === 0 ? none : node({ kind: 'terms', field, terms: wanted });
+  return wantedTerms.length === 0 ? none : node({ kind: 'terms', field, terms: wantedTerms });
 }
 
 function regexp(field: FieldRef, value: unknown): Predicate {

@@ -71,10 +71,12 @@ function decimalOf(input: unknown): Decimal {
   if (digits === 0n) throw new Problem(`interval is a positive number, not ${show(input)}`);
   const zeros = /0*$/.exec(String(digits))![0].length;
   const scale = after.length - Number(exponent) - zeros;
-  const bare = digits / 10n ** BigInt(zeros);
+  const bareDigits = digits / 10n ** BigInt(zeros);
   if (scale < -100 || scale > 100)
     throw new Problem(`interval lies from 1e-100 to 1e100, not ${show(input)}`);
-  return scale < 0 ? { digits: bare * 10n ** BigInt(-scale), scale: 0 } : { digits: bare, scale };
+  return scale < 0
+    ? { digits: bareDigits * 10n ** BigInt(-scale), scale: 0 }
+    : { digits: bareDigits, scale };
 }
 
 function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {

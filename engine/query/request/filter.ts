@@ -18,7 +18,7 @@ export function parseFilters(
   return and(items(input, 'filters', 1, { fields, rules, size: { nodes: 0 } }));
 }
 
-/** How filters on something other than a dataset differ from those on a dataset. */
+/** How filters on documents of the catalogue differ from filters on a dataset. */
 export interface FilterRules {
   /** Actions that are not available. */
   readonly refused: ReadonlySet<string>;

@@ -31,7 +31,9 @@ export function twoEnded(
   return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
 }
 
-/** What the ends of a range are compared by: as the field stores them, since a decimal and the double nearest to it are one value there. */
+/**
+ * The form in which the ends of a range are compared: as the field stores them, since a decimal and the double nearest to it are then one value.
+ */
 function order({ type }: FieldRef, value: unknown): bigint | number {
   if (type === 'date') return momentOf(value).start;
   const number = numberOf(value);
@@ -58,7 +60,7 @@ export function interval(
   );
 }
 
-/** One end of a range, as text of the request. */
+/** An end of a range, as text of the request. */
 export interface RangeEndText {
   readonly text: string;
   readonly inclusive: boolean;

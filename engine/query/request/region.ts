@@ -69,13 +69,15 @@ export function chromosomesOf(name: string): readonly string[] {
 }
 
 /** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
-export function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const named = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
+export function overlapPredicate(region: Region, fields: FieldIndex): Predicate {
+  const regionFields = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
     ({ type }) => type === 'string' || type === 'text',
   );
   const conditions = chromosomesOf(region.chromosome).flatMap((chromosome): Predicate[] => {
     const coordinates = coordinatesIn({ ...region, chromosome }, fields);
-    const overlaps = named.map((field) => node({ kind: 'overlap', field, ...region, chromosome }));
+    const overlaps = regionFields.map((field) =>
+      node({ kind: 'overlap', field, ...region, chromosome }),
+    );
     return coordinates === undefined ? overlaps : [coordinates, ...overlaps];
   });
   if (conditions.length === 0) {

@@ -34,13 +34,13 @@ export interface QueryRequest {
   readonly offset: number;
   /** How far the client has read with a cursor; absent for a single page. */
   readonly cursor?: CursorProgress;
-  /** Null if the request has none. */
+  /** The facets; null if the request has none. */
   readonly facets: readonly Facet[] | null;
   /** The conditions as the request writes them, if the answer is to be explained. */
   readonly explain?: Explaining;
 }
 
-/** One key of an ordering; records without a value come last in both directions. */
+/** A key of an ordering; records without a value come last in both directions. */
 export interface OrderKey {
   readonly field: FieldRef;
   readonly descending: boolean;
@@ -71,19 +71,21 @@ export type OutputFormat = (typeof outputFormats)[number];
  */
 export function parseOutput(input: unknown): OutputFormat {
   const body = asBody(input);
-  const refused = notOfFiles.filter((key) => isGiven(body[key]));
-  if (refused.length > 0) {
-    const messages = refused.map((key) => [key, ['Not supported in a query of a file']] as const);
+  const refusedKeys = notOfFiles.filter((key) => isGiven(body[key]));
+  if (refusedKeys.length > 0) {
+    const messages = refusedKeys.map(
+      (key) => [key, ['Not supported in a query of a file']] as const,
+    );
     throw new AppError(
       'invalid',
-      `Not supported in a query of a file: ${refused.join(', ')}`,
+      `Not supported in a query of a file: ${refusedKeys.join(', ')}`,
       Object.fromEntries(messages),
     );
   }
-  const given = isGiven(body['output_format']) ? body['output_format'] : 'json';
-  const format = outputFormats.find((one) => one === given);
+  const givenFormat = isGiven(body['output_format']) ? body['output_format'] : 'json';
+  const format = outputFormats.find((one) => one === givenFormat);
   if (format === undefined)
-    throw invalid('output_format', `Expected json, csv or tsv, not ${show(given)}`);
+    throw invalid('output_format', `Expected json, csv or tsv, not ${show(givenFormat)}`);
   return format;
 }
 
@@ -98,17 +100,17 @@ export function parseFileQuery(
   fields: readonly DatasetField[],
   isAllText: boolean,
 ): QueryRequest {
-  const refused = new Set(['regexp', 'regex']);
-  const request = parse(body, fields, undefined, pageRule, { refused, isAllText });
+  const refusedActions = new Set(['regexp', 'regex']);
+  const request = parse(body, fields, undefined, pageRule, { refused: refusedActions, isAllText });
   return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
 }
 
 const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
-/** Parses the body of a search, over fields that are not those of a dataset: without `entities`, `genome_build` and `explain`. */
+/** Parses the body of a search, whose fields are not those of a dataset: `entities`, `genome_build` and `explain` are ignored. */
 export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
-  const given = { ...asBody(body), entities: null, genome_build: null, explain: null };
-  return parseOver(given, index, undefined, pageRule);
+  const givenBody = { ...asBody(body), entities: null, genome_build: null, explain: null };
+  return parseOver(givenBody, index, undefined, pageRule);
 }
 
 /** Parses the `params` of an export: a query without facets and offset, which by default returns every record. */
@@ -146,13 +148,13 @@ function refuseExplanation({ explain }: QueryRequest, where: string): void {
 }
 
 function refusePages(params: unknown, where: string): void {
-  const given = params as RequestBody | null;
-  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
-  if (refused.length === 0) return;
-  const messages = refused.map((key) => [key, [`Not supported in ${where}`]] as const);
+  const givenParams = params as RequestBody | null;
+  const refusedKeys = (['facets', 'offset'] as const).filter((key) => isGiven(givenParams?.[key]));
+  if (refusedKeys.length === 0) return;
+  const messages = refusedKeys.map((key) => [key, [`Not supported in ${where}`]] as const);
   throw new AppError(
     'invalid',
-    `Not supported in ${where}: ${refused.join(', ')}`,
+    `Not supported in ${where}: ${refusedKeys.join(', ')}`,
     Object.fromEntries(messages),
   );
 }
@@ -183,10 +185,10 @@ function parseOver(
   rule: LimitRule,
   filterRules?: FilterRules,
 ): QueryRequest {
-  const started = performance.now();
+  const startedAt = performance.now();
   const body = asBody(input);
   const errors: AppError[] = [];
-  // Every part is parsed even after a mistake, so that one answer reports all mistakes.
+  // Every part is parsed even after an error, so that one answer reports all errors.
   const part = <T>(work: () => T): T => {
     try {
       return work();
@@ -214,15 +216,18 @@ function parseOver(
     offset: part(() => count('offset', body['offset'], { limit: 0, smallest: 0 })),
     facets: part(() => parseFacets(body['facets'], index)),
   };
-  if (errors.length > 0) throw merged(errors);
+  if (errors.length > 0) throw mergeErrors(errors);
   if (!isExplained) return request;
   const context = { index, names, rules: filterRules };
-  const given = isGiven(body['genome_build'])
+  const givenBuild = isGiven(body['genome_build'])
     ? { value: body['genome_build'] as string, predicate: build }
     : null;
   const { filters: list, query: text, entities: pairs } = body;
-  const root = explainTree({ filters: list, query: text, entities: pairs, build: given }, context);
-  return { ...request, explain: { ...context, root, parseMs: performance.now() - started } };
+  const root = explainTree(
+    { filters: list, query: text, entities: pairs, build: givenBuild },
+    context,
+  );
+  return { ...request, explain: { ...context, root, parseMs: performance.now() - startedAt } };
 }
 
 /** A boolean, also as the string `true` or `false`; false when absent. */
@@ -261,7 +266,7 @@ function asBody(input: unknown): RequestBody {
   return input as RequestBody;
 }
 
-function merged(errors: readonly AppError[]): AppError {
+function mergeErrors(errors: readonly AppError[]): AppError {
   const fields: FieldErrors = Object.fromEntries(
     errors.flatMap((error) => Object.entries(error.fields ?? {})),
   );
@@ -292,16 +297,16 @@ function fieldPaths(
   input: unknown,
   index: FieldIndex,
 ): readonly (readonly string[])[] | null {
-  const wanted = names(key, input);
-  if (!wanted) return null;
-  return wanted.map((name) => {
+  const wantedNames = names(key, input);
+  if (!wantedNames) return null;
+  return wantedNames.map((name) => {
     const field = index.find(name);
     if (!field) throw invalid(key, unknownField(name, index));
     return field.path;
   });
 }
 
-/** Unknown names are ignored. */
+/** The paths of the excluded fields; unknown names are ignored. */
 function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
   return (names('exclude_fields', input) ?? []).flatMap((name) => {
     const field = index.find(name);

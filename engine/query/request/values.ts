@@ -27,7 +27,7 @@ export function textOf(value: unknown): string {
 /** A number, or the number that a string spells. Throws a `Problem` for anything else. */
 export function numberOf(value: unknown): Numeric {
   if (typeof value === 'bigint') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return whole(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return wholeValue(value);
   const decimal = typeof value === 'string' ? decimalOf(value.trim()) : undefined;
   if (decimal === undefined) throw new Problem(`Expected a number, not ${show(value)}`);
   const { digits, scale } = decimal;
@@ -55,7 +55,7 @@ function decimalOf(text: string): { readonly digits: bigint; readonly scale: num
   const scale = fraction.length - Number(exponent ?? 0);
   if (size === 0n) return { digits: 0n, scale: 0 };
   if (scale <= 0) return { digits: size * 10n ** BigInt(-scale), scale: 0 };
-  // Smaller than every double, and so is what is left of it.
+  // The value is smaller than every double, and its cut form is as well.
   return scale > 2_000 ? { digits: size, scale: 2_000 } : { digits: size, scale };
 }
 
@@ -113,7 +113,7 @@ export function scalarOf(type: StoredType, value: unknown): Scalar | undefined {
   return textOf(value);
 }
 
-function whole(value: number): Numeric {
+function wholeValue(value: number): Numeric {
   return Number.isInteger(value) ? BigInt(value) : value;
 }
 

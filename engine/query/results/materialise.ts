@@ -13,17 +13,17 @@ import type { Projected } from './projection.js';
 import { blockRows, eachBlock, type RowRefs, type SegmentSource } from './row-blocks.js';
 import { writeJson, writePlain, type CellForm } from './scalar-text.js';
 
-/** The formats of records. */
+/** The formats in which records are materialised. */
 export interface Materialised {
   /** The JSON text of each record: all keys of the top level, and inside objects the keys with a value. */
   readonly json: readonly string[];
   /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
   readonly cells: readonly (readonly (string | null)[])[];
-  /** One Arrow batch under the columns' own names. */
+  /** An Arrow batch under the columns' own names. */
   readonly arrow: RecordBatch;
-  /** The same under physical names, which are unique even if case is ignored: for Parquet. */
+  /** An Arrow batch under physical names, which are unique even if case is ignored: for Parquet. */
   readonly columns: RecordBatch;
-  /** Lines of JSON, as UTF-8. */
+  /** Lines of JSON in UTF-8. */
   readonly jsonLines: Uint8Array;
 }
 
@@ -93,7 +93,7 @@ function jsonFormat(
 }
 
 const jsonNull = fixedText('null');
-/** By projection, which query after query has in common: what stands before each value. */
+/** The text before each value, by projection, because consecutive queries share it. */
 const knownKeys = new WeakMap<readonly Projected[], readonly CellTexts[]>();
 
 function keysOf(projection: readonly Projected[]): readonly CellTexts[] {

@@ -52,7 +52,7 @@ export function writeDouble(out: ByteSink, values: Float64Array, i: number): voi
     if (size === 0) return out.byte(zero);
     return writeAscii(out, String(value));
   }
-  // A number that has so many decimals probably has more.
+  // A number with this many decimals probably has more.
   if (size >= 1e7 || Math.round(size * 1e8) / 1e8 === size) {
     for (let decimals = 0; decimals < scales.length; decimals++) {
       const scale = scales[decimals]!;
@@ -73,12 +73,12 @@ export function writeFloat(out: ByteSink, value: number): void {
 const float = new Float64Array(1);
 const scales = Float64Array.from({ length: 9 }, (_, decimals) => 10 ** decimals);
 
-/** `digits` divided by the scale of so many decimals. */
+/** Writes `digits` divided by the scale of this many decimals. */
 function writeDecimal(out: ByteSink, isNegative: boolean, digits: number, decimals: number): void {
   const scale = scales[decimals]!;
   out.reserve(32);
   if (isNegative) out.bytes[out.end++] = minus;
-  // Below 10^15 the quotient cannot be rounded up to the next whole number.
+  // Below 10^15, the quotient cannot be rounded up to the next integer.
   const whole = Math.floor(digits / scale);
   writeWhole(out, whole);
   if (decimals === 0) return;

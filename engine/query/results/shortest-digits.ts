@@ -6,7 +6,7 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
  * times a power of ten is known exactly as the sum of two doubles, and so is half the distance to the next double, scaled alike.
  */
 
-/** How near two numbers may be without being taken for unequal: much more than the rounding errors below, much less than a digit. */
+/** The distance up to which two numbers may be equal: much more than the rounding errors below, much less than a digit. */
 const margin = 1e-6;
 
 /**
@@ -20,7 +20,7 @@ export function writeShortest(out: ByteSink, values: Float64Array, i: number): b
   let exponent = size < 1 ? -1 : 0;
   if (exponent < 0) while (size < powers[exponent + lowest]!) exponent--;
   else while (size >= powers[exponent + lowest + 1]!) exponent++;
-  // From 10^16 up to 10^17: 17 digits. Powers up to 10^22 are exact doubles.
+  // The scale for numbers from 10^16 to 10^17, which have 17 digits. Powers up to 10^22 are exact doubles.
   const power = powers[16 - exponent + lowest]!;
   const high = size * power;
   const low = lowPart(size, power, high);

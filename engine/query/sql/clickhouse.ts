@@ -27,28 +27,30 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
     const some: Dialect['some'] = (list, test) => lambda('arrayExists', list, test);
 
     /** ClickHouse reads absent objects and lists as empty ones, so an object is present if one of its members is. */
-    const present = (value: string, column: Column): string =>
+    const presentOnly = (value: string, column: Column): string =>
       column.type === 'object'
-        ? either((column.children ?? []).map((child) => held(member(value, child.physical), child)))
+        ? anyCondition(
+            (column.children ?? []).map((child) => heldValue(member(value, child.physical), child)),
+          )
         : `${value} IS NOT NULL`;
-    const held = (value: string, column: Column): string =>
-      column.isList ? `notEmpty(${value})` : present(value, column);
+    const heldValue = (value: string, column: Column): string =>
+      column.isList ? `notEmpty(${value})` : presentOnly(value, column);
 
     return {
-      bound,
+      bound: boundParam,
       relation,
       source: ({ rows, datasetId, version }, params) => {
         if (rows === 0) {
-          const none = [...reservedColumns, ...columns].map(
+          const noColumns = [...reservedColumns, ...columns].map(
             (column) =>
               `defaultValueOfTypeName(${literal(typeName(column))}) AS ${quote(column.physical)}`,
           );
-          return `(SELECT ${none.join(', ')} WHERE false) AS ${relation}`;
+          return `(SELECT ${noColumns.join(', ')} WHERE false) AS ${relation}`;
         }
         const folder = params.add('string', folderOf(datasetId));
         return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${settings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
       },
-      // Files are read in parallel.
+      // Order is not kept because files are read in parallel.
       keepsOrder: false,
       // Ids are in insertion order, too.
       insertionOrder: () => `${relation}."_id"`,
@@ -64,11 +66,11 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       someRow: some,
       listHas: (list, value) => `has(${list}, ${value})`,
       missing: (value, column) =>
-        column.type === 'object' ? `NOT (${present(value, column)})` : `${value} IS NULL`,
-      present,
-      listMissing: (list, column) => `NOT ${some(list, (element) => present(element, column))}`,
+        column.type === 'object' ? `NOT (${presentOnly(value, column)})` : `${value} IS NULL`,
+      present: presentOnly,
+      listMissing: (list, column) => `NOT ${some(list, (element) => presentOnly(element, column))}`,
       listCount: (list, column) =>
-        lambda('arrayCount', list, (element) => present(element, column)),
+        lambda('arrayCount', list, (element) => presentOnly(element, column)),
       smallest: (list) => `arrayReduce('min', ${list})`,
       largest: (list) => `arrayReduce('max', ${list})`,
       spread: (list) => `arrayJoin(arrayDistinct(${list}))`,
@@ -126,9 +128,10 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
 /** Without this setting the Delta kernel of ClickHouse skips files in which a negated condition on a list has matches. */
 const settings = 'delta_lake_enable_engine_predicate = 0';
 
-function bound(number: number, type: ParamType, isList: boolean): string {
-  if (type !== 'date') return `{p${number}:${isList ? `Array(${bare[type]})` : bare[type]}}`;
-  // As microseconds, because dates as text have a smaller range.
+function boundParam(number: number, type: ParamType, isList: boolean): string {
+  if (type !== 'date')
+    return `{p${number}:${isList ? `Array(${bareTypes[type]})` : bareTypes[type]}}`;
+  // Dates are passed as microseconds, because dates as text have a smaller range.
   return isList
     ? `arrayMap(t -> fromUnixTimestamp64Micro(t, 'UTC'), {p${number}:Array(Int64)})`
     : `fromUnixTimestamp64Micro({p${number}:Int64}, 'UTC')`;
@@ -137,7 +140,7 @@ function bound(number: number, type: ParamType, isList: boolean): string {
 /** The list with -0 added if it holds 0, because ClickHouse's sets distinguish them. */
 function withBothZeros(list: string, type: ParamType): string {
   if (!isFloat(type)) return list;
-  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bare[type]})), ${list})`;
+  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bareTypes[type]})), ${list})`;
 }
 
 /** Quotes an identifier of the schema. */
@@ -153,7 +156,7 @@ function member(object: string, name: string): string {
   return `tupleElement(${object}, ${literal(name)})`;
 }
 
-function either(conditions: readonly string[]): string {
+function anyCondition(conditions: readonly string[]): string {
   return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`;
 }
 
@@ -203,15 +206,15 @@ function isText(type: StoredType): boolean {
  * before a slash belongs to the slash.
  */
 function jsonString(text: string): string {
-  const escaped = (part: string): string => {
+  const escapePart = (part: string): string => {
     const json = `replaceAll(toJSONString(${part}), '\\\\/', '/')`;
     return `substring(${json}, 2, length(${json}) - 2)`;
   };
-  const joined = (list: string, separator: string, part: string, json: string): string =>
+  const joinList = (list: string, separator: string, part: string, json: string): string =>
     `arrayStringConcat(arrayMap(${part} -> ${json}, splitByString('${separator}', ${list})), '${separator}')`;
-  const inner = joined('_line', '\u2029', '_part', escaped('_part'));
-  const whole = joined(`assumeNotNull(${text})`, '\u2028', '_line', inner);
-  return `if(isNull(${text}), NULL, '"' || ${whole} || '"')`;
+  const inner = joinList('_line', '\u2029', '_part', escapePart('_part'));
+  const wholeText = joinList(`assumeNotNull(${text})`, '\u2028', '_line', inner);
+  return `if(isNull(${text}), NULL, '"' || ${wholeText} || '"')`;
 }
 
 /** A floating-point number as text; 0 for negative zero, null for NaN and the infinities. */
@@ -223,7 +226,7 @@ function finiteText(value: string): string {
 function dateText(value: string): string {
   const micros = `toUnixTimestamp64Micro(${value})`;
   const text = `toString(toTimeZone(${value}, 'UTC'))`;
-  // Without the casts the literals are unsigned, and so would be dates before 1970.
+  // The casts are needed because the literals are unsigned, which would make dates before 1970 unsigned as well.
   return `CASE WHEN ${micros} % toInt64(86400000000) = 0 THEN substring(${text}, 1, 10)
     WHEN ${micros} % toInt64(1000000) = 0 THEN replaceOne(substring(${text}, 1, 19), ' ', 'T')
     ELSE replaceOne(${text}, ' ', 'T') END`;
@@ -231,7 +234,7 @@ function dateText(value: string): string {
 
 function typeName(column: Column): string {
   if (column.type !== 'object') {
-    const name = `Nullable(${bare[column.type]})`;
+    const name = `Nullable(${bareTypes[column.type]})`;
     return column.isList ? `Array(${name})` : name;
   }
   const members = (column.children ?? []).map(
@@ -240,7 +243,7 @@ function typeName(column: Column): string {
   return column.isList ? `Array(Tuple(${members.join(', ')}))` : `Tuple(${members.join(', ')})`;
 }
 
-const bare: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+const bareTypes: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
   boolean: 'Bool',
   date: "DateTime64(6, 'UTC')",
   double: 'Float64',

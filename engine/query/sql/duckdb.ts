@@ -41,9 +41,9 @@ export function duckdb(columns: Columns): Dialect {
       isJoined = segments.some(({ deletion }) => deletion !== undefined);
       isInterleaved = snapshot.isInterleaved === true && rows > 0 && !hidesRowNumbers;
       if (isInterleaved)
-        return `(${withRowIds(live(stored(), segments, params), segments, params)}) AS r`;
+        return `(${withRowIds(liveRows(stored(), segments, params), segments, params)}) AS r`;
       if (rows > 0 && isJoined)
-        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : live(stored(), segments, params)}) AS r`;
+        return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : liveRows(stored(), segments, params)}) AS r`;
       if (rows > 0) return stored();
       const nulls = [...reservedColumns, ...columns].map(
         (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
@@ -123,34 +123,40 @@ export function duckdb(columns: Columns): Dialect {
 
     with: (isMaterialised) => `AS ${isMaterialised ? '' : 'NOT '}MATERIALIZED`,
     jsonArray: (texts) =>
-      `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
+      `('[' || ${joinTexts(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
     countDistinct: (value) => `count(DISTINCT ${value})`,
     sum: (value, type) => sum(value, type),
-    mean: (value, type) => mean(value, type),
+    mean: (value, type) => meanOf(value, type),
     sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
     pivot: (value, type, keys) => {
-      const over = keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
-      if (isReal(type)) return mean(value, type, over);
+      const overPartition =
+        keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
+      if (isReal(type)) return meanOf(value, type, overPartition);
       // The whole number nearest to the mean; `//` rounds towards zero.
-      const [all, count] = [`sum(CAST(${value} AS HUGEINT)) ${over}`, `count(${value}) ${over}`];
+      const [all, count] = [
+        `sum(CAST(${value} AS HUGEINT)) ${overPartition}`,
+        `count(${value}) ${overPartition}`,
+      ];
       return `(${all} + sign(${all}) * (${count} // 2)) // nullif(${count}, 0)`;
     },
     // var_pop adds up rounding errors, and fails with an out-of-range error for large values.
     variance: (value, pivot, type) => {
-      const spread = (off: string): string =>
+      const spreadOf = (off: string): string =>
         `greatest(0, fsum(${off} * ${off}) - fsum(${off}) * (fsum(${off}) / count(${value}))) / count(${value})`;
-      const whole = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
-      const plain = spread(isReal(type) ? `(${double(value)} - ${pivot})` : whole);
-      // Where a square overflows, the variance may not.
-      const scaled = spread(`(${double(value)} * ${small} - ${double(pivot)} * ${small})`);
-      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plain}) THEN ${plain} ELSE ${scaled} * ${large} * ${large} END`;
+      const wholeOffset = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
+      const plainSpread = spreadOf(isReal(type) ? `(${double(value)} - ${pivot})` : wholeOffset);
+      // Scaled, because squares may overflow where the variance does not.
+      const scaledSpread = spreadOf(
+        `(${double(value)} * ${smallFactor} - ${double(pivot)} * ${smallFactor})`,
+      );
+      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plainSpread}) THEN ${plainSpread} ELSE ${scaledSpread} * ${largeFactor} * ${largeFactor} END`;
     },
     quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
 
     truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
     floorDivide: (value, factor, divisor) => {
       const product = factor === '1' ? value : `CAST(${value} AS HUGEINT) * ${factor}`;
-      // `//` rounds towards zero.
+      // The result is corrected because `//` rounds towards zero.
       return `(${product}) // ${divisor} - CASE WHEN (${product}) % ${divisor} < 0 THEN 1 ELSE 0 END`;
     },
     floorEdge: (value, numerator, denominator) => {
@@ -166,13 +172,13 @@ export function duckdb(columns: Columns): Dialect {
     },
     powerBin: (value, isWhole, starts, first, step) => {
       const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${double(value)})`;
-      const near = `abs(${double(value)})`;
-      const exponent = `log10(nullif(${near}, 0)) / ${step}`;
+      const absoluteValue = `abs(${double(value)})`;
+      const exponent = `log10(nullif(${absoluteValue}, 0)) / ${step}`;
       const guess = `CAST(floor(${exponent}) AS BIGINT) - ${first} + 1`;
       const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
       // The list is read only close to an edge and for tiny doubles, which have fewer digits: reading it takes ten times as long.
       return `CASE WHEN ${value} = 0 THEN 0 ELSE CAST(sign(${value}) AS BIGINT) * CASE
-        WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${near} > 1e-300 THEN ${guess}
+        WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${absoluteValue} > 1e-300 THEN ${guess}
         WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
         WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
     },
@@ -180,7 +186,7 @@ export function duckdb(columns: Columns): Dialect {
 }
 
 /** The stored records without those of deleted rows, with the numbers of their files and rows. */
-function live(stored: string, segments: Snapshot['segments'], params: Params): string {
+function liveRows(stored: string, segments: Snapshot['segments'], params: Params): string {
   if (segments.every(({ deletion }) => deletion === undefined))
     return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored}`;
   const files: bigint[] = [];
@@ -188,10 +194,10 @@ function live(stored: string, segments: Snapshot['segments'], params: Params): s
   for (const [i, { rows, deletion }] of segments.entries()) {
     if (deletion === undefined) continue;
     files.push(BigInt(i + 1)); // the first file holds the schema
-    bits.push(packed(deletedRows(deletion), rows));
+    bits.push(packedBitmap(deletedRows(deletion), rows));
   }
-  const gone = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.addBits(bits)}) AS bits)`;
-  return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored} LEFT JOIN ${gone} AS gone ON gone.file = r.file_index
+  const goneRows = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.addBits(bits)}) AS bits)`;
+  return `SELECT r.*, r.file_index, r.file_row_number FROM ${stored} LEFT JOIN ${goneRows} AS gone ON gone.file = r.file_index
     WHERE gone.bits IS NULL OR get_bit(gone.bits, CAST(r.file_row_number AS INTEGER)) = 0`;
 }
 
@@ -204,20 +210,20 @@ function withRowIds(records: string, segments: Snapshot['segments'], params: Par
     files.push(BigInt(i + 1)); // the first file holds the schema
     bases.push(BigInt(segment.baseRowId ?? 0));
   }
-  const placed = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.add('long', bases)}) AS base)`;
-  const counted = 'placed.base + s.file_row_number';
-  const id = isStored ? `coalesce(s."${rowIdColumn.physical}", ${counted})` : counted;
-  return `SELECT s.*, ${id} AS "${rowIdColumn.physical}~" FROM (${records}) AS s JOIN ${placed} AS placed ON placed.file = s.file_index`;
+  const placedFiles = `(SELECT unnest(${params.add('long', files)}) AS file, unnest(${params.add('long', bases)}) AS base)`;
+  const countedId = 'placed.base + s.file_row_number';
+  const id = isStored ? `coalesce(s."${rowIdColumn.physical}", ${countedId})` : countedId;
+  return `SELECT s.*, ${id} AS "${rowIdColumn.physical}~" FROM (${records}) AS s JOIN ${placedFiles} AS placed ON placed.file = s.file_index`;
 }
 
 /** The live records where a stored column hides the row numbers: no two rows have the same id and the same commit. */
 function liveByIds(stored: string, segments: Snapshot['segments'], params: Params): string {
-  const gone = params.add('string', deletedIds({ segments }));
-  return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${gone}))`;
+  const goneIds = params.add('string', deletedIds({ segments }));
+  return `SELECT r.* FROM ${stored} WHERE r."_id" || '/' || r."_commit" NOT IN (SELECT unnest(${goneIds}))`;
 }
 
 /** Bits as DuckDB stores them: the number of bits before the first, then row 0 as the highest bit of the first byte. */
-function packed(rows: Int32Array, count: number): Uint8Array {
+function packedBitmap(rows: Int32Array, count: number): Uint8Array {
   const bits = new Uint8Array(1 + ((count + 7) >> 3));
   for (const row of rows) bits[1 + (row >> 3)]! |= 0x80 >> (row & 7);
   return bits;
@@ -228,8 +234,8 @@ function double(value: string): string {
 }
 
 /** 2^-540 and 2^540: the square of the largest double, made smaller by the one, does not overflow. */
-const small = `${2 ** -540}::DOUBLE`;
-const large = `${2 ** 540}::DOUBLE`;
+const smallFactor = `${2 ** -540}::DOUBLE`;
+const largeFactor = `${2 ** 540}::DOUBLE`;
 
 function isReal(type: StoredType): boolean {
   return type === 'double' || type === 'float';
@@ -240,19 +246,19 @@ function sum(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;
   const [all, scaled] = [
     `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${small}) ${over}`,
+    `fsum(${double(value)} * ${smallFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${large} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${largeFactor} END`;
 }
 
-function mean(value: string, type: StoredType, over = ''): string {
+function meanOf(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
   if (!isReal(type)) return `CAST(${sum(value, type, over)} AS DOUBLE) / ${count}`;
   const [all, scaled] = [
     `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${small}) ${over}`,
+    `fsum(${double(value)} * ${smallFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${large} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${largeFactor} END`;
 }
 
 /** Quotes an identifier of the schema. Stored names hold no NUL, which would end the statement. */
@@ -274,7 +280,7 @@ function wordList(text: string): string {
   return `regexp_extract_all(${text}, '[^${separators}]+')`;
 }
 
-function joined(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return `concat_ws(',', ${texts.join(', ')})`;
 }
 

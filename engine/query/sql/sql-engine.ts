@@ -42,7 +42,7 @@ export interface SqlEngineOptions {
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** Number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
+  /** The number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
   readonly connections?: number;
   /** Refuses queries that crashed the process before. Used by the process that serves requests. */
   readonly quarantine?: QueryQuarantine;
@@ -91,11 +91,11 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
   });
   const setup = await instance.connect();
   const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
-  const allowed = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
+  const allowedFolders = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
   // The only statements that are not prepared; the paths come from the configuration.
   await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
   await setup.run('SET GLOBAL parquet_metadata_cache = true');
-  await setup.run(`SET GLOBAL allowed_directories = [${allowed}]`);
+  await setup.run(`SET GLOBAL allowed_directories = [${allowedFolders}]`);
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();
@@ -138,9 +138,9 @@ class DuckDbEngine implements SqlEngine {
     try {
       const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
-      let ended: (() => void) | undefined;
+      let onEnd: (() => void) | undefined;
       try {
-        ended = this.#options.quarantine?.begin(sql, params);
+        onEnd = this.#options.quarantine?.begin(sql, params);
         guard.watch(lease.item);
         // The statement type of PRAGMA, SHOW and similar is SELECT once they are prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
@@ -157,7 +157,7 @@ class DuckDbEngine implements SqlEngine {
         }
       } finally {
         statement?.destroySync();
-        ended?.();
+        onEnd?.();
         guard.release();
         lease.release();
       }

@@ -34,7 +34,7 @@ export interface Statement {
 }
 
 /** Begins a statement over one version of a dataset. */
-export function begin(
+export function newStatement(
   snapshot: Snapshot,
   caseVariants: CaseVariants = new Map(),
   language: Language = duckdb,
@@ -52,19 +52,19 @@ export function begin(
   };
 }
 
-const widened = new WeakMap<Snapshot, ReadonlySet<string>>();
+const widenedCache = new WeakMap<Snapshot, ReadonlySet<string>>();
 
 function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
-  const known = widened.get(snapshot);
-  if (known !== undefined) return known;
+  const cachedColumns = widenedCache.get(snapshot);
+  if (cachedColumns !== undefined) return cachedColumns;
   const found = new Set<string>();
-  widened.set(snapshot, found);
+  widenedCache.set(snapshot, found);
   const visit = (columns: Columns, stored: Columns, prefix: string): void => {
     for (const { physical, type, isList, children } of columns) {
-      const own = stored.find((column) => column.physical === physical);
-      if (own === undefined || isList) continue;
-      if (type === 'double' && own.type !== type) found.add(prefix + physical);
-      if (children) visit(children, own.children ?? [], `${prefix}${physical}\n`);
+      const storedColumn = stored.find((column) => column.physical === physical);
+      if (storedColumn === undefined || isList) continue;
+      if (type === 'double' && storedColumn.type !== type) found.add(prefix + physical);
+      if (children) visit(children, storedColumn.children ?? [], `${prefix}${physical}\n`);
     }
   };
   for (const columns of new Set(snapshot.segments.map((segment) => segment.columns)))

@@ -16,10 +16,10 @@ export function relevance(statement: Statement, scores: readonly ScoreTerm[]): s
   const parts = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;
     const factor = params.add('double', boost);
-    const satisfied = (): string => dialect.indicator(compile(statement, item));
+    const satisfiedFlag = (): string => dialect.indicator(compile(statement, item));
     const terms = leaves.flatMap(([leaf, weight]) => term(statement, leaf, weight));
     const isEnough = clauses.length === 1 && terms.length > 0;
-    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfied()}`];
+    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
     return `${factor} * (${[...base, ...terms].join(' + ')})`;
   });
   return `(${parts.join(' + ')})`;
@@ -33,7 +33,7 @@ export function ranksAlike(predicate: Predicate, scores: readonly ScoreTerm[]): 
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
-    return isOne && leavesOf(item).every(isConstant) && requires(predicate, item);
+    return isOne && leavesOf(item).every(isConstant) && requiresItem(predicate, item);
   });
 }
 
@@ -41,9 +41,9 @@ function isConstant({ field }: Leaf): boolean {
   return field.type !== 'text';
 }
 
-function requires(predicate: Predicate, item: Predicate): boolean {
+function requiresItem(predicate: Predicate, item: Predicate): boolean {
   if (predicate === item) return true;
-  return predicate.kind === 'and' && predicate.items.some((one) => requires(one, item));
+  return predicate.kind === 'and' && predicate.items.some((one) => requiresItem(one, item));
 }
 
 /** A clause that ranks, and the weights of its conditions. */
@@ -61,11 +61,11 @@ export function clausesOf(scores: readonly ScoreTerm[]): {
   const clauses = scores
     .filter(({ boost }) => boost > 0)
     .map(({ item, boost, weights }) => {
-      const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighed(leaf);
+      const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighedLeaf(leaf);
       return { item, boost, leaves: leavesOf(item).map((leaf) => [leaf, weightOf(leaf)] as const) };
     });
-  const most = clauses.map(({ leaves }) => ({ ...defaultWeight, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
-  return { clauses, tier: tierOf(most) || 1 };
+  const clauseWeights = clauses.map(({ leaves }) => ({ ...defaultWeight, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
+  return { clauses, tier: tierOf(clauseWeights) || 1 };
 }
 
 /** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
@@ -90,7 +90,7 @@ export function isTermLeaf(item: Predicate): item is Leaf {
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
-/** True for a condition, without AND and OR, on a field whose texts tell the score. */
+/** True for a condition, without AND and OR, on a field whose texts determine the score. */
 export function isOfText(item: Predicate): boolean {
   return leavesOf(item).some(({ field }) => field.type === 'text');
 }
@@ -98,7 +98,7 @@ export function isOfText(item: Predicate): boolean {
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */
 const defaultWeight: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
 
-function unweighed({ field }: Leaf): Bm25Weight {
+function unweighedLeaf({ field }: Leaf): Bm25Weight {
   return field.type === 'text' ? defaultWeight : { most: 0, base: 0, slope: 0 };
 }
 
@@ -112,12 +112,12 @@ function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weigh
     return [`${maxParam} * ${dialect.indicator(compile(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
-  const times =
+  const occurrenceCount =
     leaf.kind === 'wildcard'
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
       : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
-    `coalesce((${maxParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
+    `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
   ];
 }

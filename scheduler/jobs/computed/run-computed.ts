@@ -24,12 +24,12 @@ export async function runComputedTable(
   const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
   const limit = AbortSignal.timeout(params.timeoutMs);
   const signal = AbortSignal.any([context.signal, limit]);
-  const limited = { ...context, signal };
+  const limitedContext = { ...context, signal };
   try {
     if (!needsEngine(snapshot, request))
-      return await writeComputedTable(params, folder, limited, undefined);
+      return await writeComputedTable(params, folder, limitedContext, undefined);
     return await context.withQueryEngine((engine) =>
-      writeComputedTable(params, folder, limited, engine),
+      writeComputedTable(params, folder, limitedContext, engine),
     );
   } catch (error) {
     if (context.signal.aborted) throw canceled();
@@ -75,21 +75,21 @@ function checkSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): vo
   if (bytes <= maxBytes) return;
   throw new AppError(
     'budget',
-    `Computing ${named(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
+    `Computing ${nameList(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
   );
 }
 
 function tooSlow({ names, timeoutMs }: ComputedParams): AppError {
   return new AppError(
     'budget',
-    `Computing ${named(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
+    `Computing ${nameList(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
   );
 }
 
 const fix =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-function named(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join(', ');
-  return names.length > 3 ? `${shown} and others` : shown;
+function nameList(names: readonly string[]): string {
+  const shownNames = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shownNames} and others` : shownNames;
 }

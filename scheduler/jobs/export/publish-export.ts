@@ -92,7 +92,7 @@ async function searchOf(
   return { asked, attempts };
 }
 
-/** Which records the file of a commit has: those that it wrote, or, if it only removes some, those. */
+/** The records in the file of a commit: those that it wrote or, if it only removed some, the removed ones. */
 function writtenBy({ mode }: CommitRow): CommitExport['which'] {
   if (mode === 'rollback') return ['removed', 'added'];
   return mode === 'delete' ? ['removed'] : ['added'];

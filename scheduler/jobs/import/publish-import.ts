@@ -43,10 +43,10 @@ export async function publishImport(
     const { columns } = unifyColumns(stored, [result.columns]);
     if (areOutdated(result.segments, columns)) return 'run again'; // a commit meanwhile has changed the type of a field
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
-    const described = [...result.described, ...describedBy(row.targetFields)];
+    const describedFields = [...result.described, ...describedBy(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
       columns,
-      newFields: newFields(columns, fields, described),
+      newFields: newFields(columns, fields, describedFields),
       createdFields: createdBy(row.targetFields),
       edits: fieldEditsOf(row.targetFields, fields),
     });
@@ -112,11 +112,11 @@ async function publishDryRun(
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
-  const described = [...result.described, ...describedBy(row.targetFields)];
+  const describedFields = [...result.described, ...describedBy(row.targetFields)];
   const metadata = {
     ...metadataOf(result, context),
     dry_run: {
-      ...dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
+      ...dryRunReport(result, columns, fields, describedFields, createdBy(row.targetFields)),
       ...(result.change && changeCounts(result.change)),
     },
   };

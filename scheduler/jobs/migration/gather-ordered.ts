@@ -6,7 +6,7 @@ import type { RunContext } from '../job.js';
 import type { ChunkRows, ChunkSegment } from './chunk-rows.js';
 import { OrderFile } from './order-file.js';
 
-/** Chunks in an order of their own that are made from the segments of the source: of each chunk, all of these are read. */
+/** The most ordered chunks that are made directly from the segments of the source, each of which is read for every chunk. */
 const directChunks = 4;
 
 /** The number of partitions into which rows are divided: many, for few rounds, but each file of a partition has some thousands of rows. */
@@ -15,13 +15,13 @@ const fanOut = 32;
 /** Divisions that are prepared together: their orders, of eight bytes for each row, are in memory. */
 const divisionsAtOnce = 16;
 
-/** What the gathering of chunks needs. */
+/** The options for gathering chunks. */
 export interface GatherOptions {
   readonly snapshot: Snapshot;
   /** The columns of the source that are read, the reserved ones aside. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
-  /** As the constants above; tests have smaller ones. */
+  /** Overrides the constant above, for tests. */
   readonly directChunks?: number;
   readonly fanOut?: number;
 }
@@ -39,7 +39,7 @@ export async function* gatherOrdered(
   options: GatherOptions,
 ): AsyncGenerator<ChunkRows> {
   const { snapshot, context } = options;
-  const held: ChunkRows[] = [];
+  const heldChunks: ChunkRows[] = [];
   let file: OrderFile | undefined;
   try {
     for await (const chunk of chunks) {
@@ -47,12 +47,13 @@ export async function* gatherOrdered(
         yield chunk;
         continue;
       }
-      held.push(chunk);
-      if (file === undefined && held.length <= (options.directChunks ?? directChunks)) continue;
+      heldChunks.push(chunk);
+      if (file === undefined && heldChunks.length <= (options.directChunks ?? directChunks))
+        continue;
       file ??= await OrderFile.create(join(context.scratch, 'order'), snapshot.segments.length);
-      for (const one of held.splice(0)) await file.add(one);
+      for (const one of heldChunks.splice(0)) await file.add(one);
     }
-    if (file === undefined) yield* held;
+    if (file === undefined) yield* heldChunks;
     else {
       await file.finish();
       yield* new Distribution(file, options).chunks();
@@ -62,7 +63,7 @@ export async function* gatherOrdered(
   }
 }
 
-/** Some chunks, or some segments: from `first` to before `end`. */
+/** A range of chunks or segments, from `first` to before `end`. */
 interface Interval {
   readonly first: number;
   readonly end: number;
@@ -130,12 +131,12 @@ class Distribution {
     const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
     const partitions: Piece[][] = [];
     for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
-      const within = { first: block[0]!.first, end: block.at(-1)!.end };
+      const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
       const orders = block.map(({ first, end }) => new Int32Array(2 * sum(counts.slice(first, end)))); // prettier-ignore
       const lengths = block.map(() => 0);
       const ends = block.map((): number[] => []);
       for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
-        const rows = await this.#file.rowsOf(chunk, within.first, within.end);
+        const rows = await this.#file.rowsOf(chunk, blockRange.first, blockRange.end);
         let at = 0;
         for (const [i, { first, end }] of block.entries()) {
           const order = orders[i]!;
@@ -171,21 +172,21 @@ class Distribution {
     const counts = pieces.map(({ segment }) => segment.rows);
     for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
       const divisions = block.map(({ first, end }): Division => {
-        const own = pieces.slice(first, end);
+        const ownPieces = pieces.slice(first, end);
         const order = new Int32Array(2 * sum(counts.slice(first, end)));
-        const next = own.map(() => 0);
+        const next = ownPieces.map(() => 0);
         const ends: number[] = [];
         let length = 0;
         for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
-          for (const [i, { sources }] of own.entries())
+          for (const [i, { sources }] of ownPieces.entries())
             for (let left = this.#file.count(chunk, sources.first, sources.end); left > 0; left--) {
               order[length++] = i;
               order[length++] = next[i]!++;
             }
           if (isLastOf(chunk, chunks, span)) ends.push(length / 2);
         }
-        const sources = { first: own[0]!.sources.first, end: own.at(-1)!.sources.end };
-        return { sources, segments: own.map(asSegment), order, ends };
+        const sources = { first: ownPieces[0]!.sources.first, end: ownPieces.at(-1)!.sources.end };
+        return { sources, segments: ownPieces.map(asSegment), order, ends };
       });
       await this.#divide(divisions, partitions);
     }
@@ -197,9 +198,9 @@ class Distribution {
   async #divide(divisions: readonly Division[], partitions: Piece[][]): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;
-    const running = divisions.map(({ segments, order, ends }) => {
+    const runningDivisions = divisions.map(({ segments, order, ends }) => {
       const names = ends.map(() => `piece-${this.#files++}`);
-      // Each attempt writes files of its own, because a dead thread may have left incomplete ones.
+      // Each attempt writes new files, because a dead thread may have left incomplete ones.
       const fileOf = (name: string, attempt: number): string =>
         join(scratch, `${name}-${attempt}.parquet`);
       return pool.run(
@@ -213,8 +214,8 @@ class Distribution {
         signal,
       );
     });
-    const settled = await Promise.allSettled(running);
-    for (const [i, outcome] of settled.entries()) {
+    const outcomes = await Promise.allSettled(runningDivisions);
+    for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason;
       const { sources } = divisions[i]!;
       for (const [partition, segment] of outcome.value.entries()) {
@@ -224,7 +225,7 @@ class Distribution {
     }
   }
 
-  /** A chunk, whose rows are all those of some pieces. */
+  /** Makes a chunk from all rows of some pieces. */
   async #chunk(chunk: number, pieces: readonly Piece[]): Promise<ChunkRows> {
     const pieceOf: number[] = [];
     const next: number[] = [];
@@ -252,7 +253,7 @@ function isLastOf(chunk: number, { first, end }: Interval, span: number): boolea
   return chunk + 1 === end || (chunk + 1 - first) % span === 0;
 }
 
-/** Divides things with these numbers of rows into ranges of at most `most` rows, or of one thing; those without rows are in none. */
+/** Divides items with these numbers of rows into ranges of at most `most` rows, or of one item; items without rows are left out. */
 function groups(counts: readonly number[], most: number): readonly Interval[] {
   const found: Interval[] = [];
   let rows = 0;

@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { taken } from '../../../engine/change/interleave.js';
+import { pickRowsOf } from '../../../engine/change/interleave.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
@@ -21,7 +21,7 @@ export function columnsIn({ segments }: ChunkRows, columns: Columns): Columns {
   return presentColumns(columns, stored).flatMap(withMembers);
 }
 
-/** The column without objects that have no members here: Parquet cannot store these. */
+/** The column without objects that have no members here: Parquet cannot store such objects. */
 function withMembers(column: Column): Columns {
   if (column.children === undefined) return [column];
   const children = column.children.flatMap(withMembers);
@@ -38,7 +38,7 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   if (order !== undefined && count >= all * wholeOrderedShare) {
     const { ascending, positions } = unordered(segments, order);
     const data = await readWhole(ascending, columns);
-    return data.map((column) => taken(column, positions));
+    return data.map((column) => pickRowsOf(column, positions));
   }
   const source = openSegments(
     segments.map(({ file, segment: { blockChecksums } }) => ({ path: file, blockChecksums })),
@@ -73,12 +73,12 @@ function unordered(
   for (let i = 0; i < count; i++) keys[next[order[2 * i]!]!++] = order[2 * i + 1]! * count + i;
   const positions = new Int32Array(count);
   const ascending = segments.map((one, index) => {
-    const own = keys.subarray(ends[index], ends[index + 1]).sort();
-    const rows = new Int32Array(own.length);
-    for (let k = 0; k < own.length; k++) {
-      const row = Math.floor(own[k]! / count);
+    const ownKeys = keys.subarray(ends[index], ends[index + 1]).sort();
+    const rows = new Int32Array(ownKeys.length);
+    for (let k = 0; k < ownKeys.length; k++) {
+      const row = Math.floor(ownKeys[k]! / count);
       rows[k] = row;
-      positions[own[k]! - row * count] = ends[index]! + k;
+      positions[ownKeys[k]! - row * count] = ends[index]! + k;
     }
     return { ...one, rows };
   });
@@ -93,10 +93,10 @@ export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows 
   let before = 0;
   return {
     segments: segments.map((one) => {
-      const own = rowsOf(one);
+      const ownRows = rowsOf(one);
       const first = before;
-      before += own.length;
-      return { ...one, rows: own.filter((_, i) => dropped[first + i] === 0) };
+      before += ownRows.length;
+      return { ...one, rows: ownRows.filter((_, i) => dropped[first + i] === 0) };
     }),
   };
 }
@@ -104,21 +104,21 @@ export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows 
 /** The rows of a segment that a chunk does not have. */
 function leftOut({ segment, rows }: ChunkSegment): Int32Array {
   if (rows === 'all') return new Int32Array(0);
-  const others = new Int32Array(segment.rows - rows.length);
+  const otherRows = new Int32Array(segment.rows - rows.length);
   let count = 0;
   let next = 0;
   for (let row = 0; row < segment.rows; row++) {
     if (rows[next] === row) next++;
-    else others[count++] = row;
+    else otherRows[count++] = row;
   }
-  return others;
+  return otherRows;
 }
 
 function rowsOf({ segment, rows }: ChunkSegment): Int32Array {
   return rows === 'all' ? Int32Array.from({ length: segment.rows }, (_, row) => row) : rows;
 }
 
-/** Pairs of a segment and a row. */
+/** Pairs of a segment number and a row number. */
 function refsOf(chunk: ChunkRows): Int32Array {
   const { segments, order } = chunk;
   if (order !== undefined) return order;

@@ -98,13 +98,13 @@ async function declaredColumns(
     if (!kind.isAllText) return { known: [], bytes };
     const { fields } = await reader.header(source.head, reader.params(kind.readerParams));
     const names = new PhysicalNames([], true);
-    const known = fields.map(({ name = '' }) => ({
+    const knownFields = fields.map(({ name = '' }) => ({
       name,
       physical: names.add(name),
       type: 'string' as const,
       isList: false,
     }));
-    return { known, bytes };
+    return { known: knownFields, bytes };
   } finally {
     await source.close();
   }

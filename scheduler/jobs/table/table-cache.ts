@@ -91,10 +91,10 @@ export class TableCache {
 
   /** Removes the tables of a file or a dataset. */
   async drop(objectId: number): Promise<void> {
-    const outdated = [...this.#entries.values()].filter(
+    const outdatedEntries = [...this.#entries.values()].filter(
       ({ source }) => source.objectId === objectId,
     );
-    for (const entry of outdated) await this.#drop(entry);
+    for (const entry of outdatedEntries) await this.#drop(entry);
   }
 
   #acquire(source: TableSource<unknown>): CachedTable {

@@ -30,15 +30,15 @@ interface RawAnswer {
 /** The answer as it is on the wire. */
 function ask(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
   const method = body === undefined ? 'GET' : 'POST';
-  const own = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const ownHeaders = body === undefined ? {} : { 'Content-Type': 'application/json' };
   return new Promise((resolve, reject) => {
-    const sent = request(new URL(path, server.url), { method, headers: { ...own, ...headers } }, (answer) => {
+    const sentRequest = request(new URL(path, server.url), { method, headers: { ...ownHeaders, ...headers } }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }));
     });
-    sent.on('error', reject);
-    sent.end(body && JSON.stringify(body));
+    sentRequest.on('error', reject);
+    sentRequest.end(body && JSON.stringify(body));
   });
 } // prettier-ignore
 
@@ -56,7 +56,7 @@ function numbersIn(type: string, body: Buffer): readonly number[] {
 } // prettier-ignore
 
 describe('an answer', () => {
-  const plain = (): Promise<RawAnswer> => page({});
+  const plainPage = (): Promise<RawAnswer> => page({});
   const withoutTime = (body: Buffer): string => body.toString().replace(/"took":\d+/, '');
 
   test.each([
@@ -71,23 +71,23 @@ describe('an answer', () => {
     expect([status, headers['content-encoding']]).toEqual([200, encoding]);
     expect(headers['vary']).toMatch(/accept-encoding/i);
     expect(headers['content-type']).toBe('application/json');
-    const whole = await plain();
-    expect(withoutTime(decompress(body))).toBe(withoutTime(whole.body));
-    expect(body.length).toBeLessThan(whole.body.length / 3);
+    const wholeAnswer = await plainPage();
+    expect(withoutTime(decompress(body))).toBe(withoutTime(wholeAnswer.body));
+    expect(body.length).toBeLessThan(wholeAnswer.body.length / 3);
   });
 
   test.each(['identity', 'gzip;q=0', 'compress', ''])('is not, for %j', async (accepted) => {
     const { headers, body } = await page({ 'Accept-Encoding': accepted });
     expect(headers['content-encoding']).toBeUndefined();
-    expect(withoutTime(body)).toBe(withoutTime((await plain()).body));
+    expect(withoutTime(body)).toBe(withoutTime((await plainPage()).body));
   });
 
   test('is compressed as CSV, JSON lines and Arrow, too', async () => {
     for (const type of ['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']) {
-      const own = await page({ Accept: type });
+      const ownAnswer = await page({ Accept: type });
       const { headers, body } = await page({ Accept: type, 'Accept-Encoding': 'gzip' });
       expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '1300']);
-      expect(gunzipSync(body).equals(own.body)).toBe(true);
+      expect(gunzipSync(body).equals(ownAnswer.body)).toBe(true);
     }
   }); // prettier-ignore
 
@@ -97,9 +97,9 @@ describe('an answer', () => {
       const { headers, body } = await page({ Accept: type }, 1_300);
       expect([headers['content-length'], headers['content-type']]).toEqual([undefined, type]);
       expect(numbersIn(type, body)).toEqual(records.map(({ n }) => n));
-      const packed = await page({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
-      expect([type, packed.headers['content-encoding']]).toEqual([type, 'gzip']);
-      expect(withoutTime(gunzipSync(packed.body))).toBe(withoutTime(body));
+      const packedAnswer = await page({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
+      expect([type, packedAnswer.headers['content-encoding']]).toEqual([type, 'gzip']);
+      expect(withoutTime(gunzipSync(packedAnswer.body))).toBe(withoutTime(body));
     }
   });
 
@@ -113,8 +113,8 @@ describe('an answer', () => {
 test('an answer to a client on the same machine is not compressed', async () => {
   const local = await startServer();
   try {
-    const other = await local.user('ann');
-    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${other.token}` };
+    const otherClient = await local.user('ann');
+    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${otherClient.token}` };
     const { headers: answered, body } = await ask(new URL('/openapi.json', local.url).href, headers);
     expect([answered['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
   } finally {
@@ -123,9 +123,9 @@ test('an answer to a client on the same machine is not compressed', async () => 
 }); // prettier-ignore
 
 test('a download is not compressed: its length, ranges and ETag are those of the file', async () => {
-  const whole = await ask(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
-  expect(whole.headers['content-encoding']).toBeUndefined();
-  expect(JSON.parse(whole.body.toString())).toEqual(records);
+  const wholeFile = await ask(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
+  expect(wholeFile.headers['content-encoding']).toBeUndefined();
+  expect(JSON.parse(wholeFile.body.toString())).toEqual(records);
   const part = await ask(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
   expect([part.status, part.body.toString()]).toEqual([206, JSON.stringify(records).slice(0, 10)]);
 });

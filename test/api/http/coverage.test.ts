@@ -6,7 +6,7 @@ import { operations } from '../../../api/resources/index.js';
 import { expectPage } from '../../written-page.js';
 
 const source = 'test/api/interface.txt';
-const target = 'docs/coverage.md';
+const coveragePage = 'docs/coverage.md';
 
 /** One line of the interface's table. */
 interface Line {
@@ -17,7 +17,7 @@ interface Line {
   readonly meaning: string;
 }
 
-const served: ReadonlySet<string> = new Set(
+const servedRoutes: ReadonlySet<string> = new Set(
   (Object.values(operations) as OperationRow[]).flatMap((row) =>
     row.paths.map((path) => `${row.method} ${shape(path)}`),
   ),
@@ -30,19 +30,19 @@ function shape(path: string): string {
 
 async function readLines(): Promise<readonly Line[]> {
   const lines: Line[] = [];
-  let section = '';
+  let sectionName = '';
   for (const text of (await readFile(source, 'utf8')).split('\n')) {
-    if (text.startsWith('## ')) section = text.slice(3);
+    if (text.startsWith('## ')) sectionName = text.slice(3);
     const match = /^(S|C[\d.]+) ([A-Z]+) (\/\S*) (.+)$/.exec(text);
     if (!match) continue;
     const [, origin = '', method = '', path = '', meaning = ''] = match;
-    lines.push({ section, origin, method, path, meaning });
+    lines.push({ section: sectionName, origin, method, path, meaning });
   }
   return lines;
 }
 
 function isServed({ method, path }: Line): boolean {
-  return served.has(`${method} ${shape(path)}`);
+  return servedRoutes.has(`${method} ${shape(path)}`);
 }
 
 function report(lines: readonly Line[]): string {
@@ -72,15 +72,15 @@ function report(lines: readonly Line[]): string {
 test('docs/coverage.md says what the server serves', async () => {
   const lines = await readLines();
   expect(lines.length).toBeGreaterThan(120);
-  expectPage(target, report(lines));
+  expectPage(coveragePage, report(lines));
 });
 
 test('what is not served is listed with what to do instead, and nothing else is', async () => {
   const missing = (await readLines()).filter((line) => !isServed(line));
-  const listed = unservedOperations.flatMap(({ methods, path }) =>
+  const listedRoutes = unservedOperations.flatMap(({ methods, path }) =>
     methods.map((method) => `${method} ${shape(path)}`),
   );
-  expect(listed.toSorted()).toEqual(
+  expect(listedRoutes.toSorted()).toEqual(
     missing.map(({ method, path }) => `${method} ${shape(path)}`).toSorted(),
   );
 });
@@ -92,8 +92,10 @@ test('the interface lists no operation twice', async () => {
 });
 
 test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
-  const listed = new Set((await readLines()).map((line) => `${line.method} ${shape(line.path)}`));
-  const own = [
+  const listedRoutes = new Set(
+    (await readLines()).map((line) => `${line.method} ${shape(line.path)}`),
+  );
+  const ownRoutes = [
     'GET /health',
     'GET /healthz',
     'GET /readyz',
@@ -163,7 +165,7 @@ test('every operation that the server serves stands in the interface, but for it
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
     .map((row) => `${row.method} ${shape(row.paths[0])}`)
-    .filter((key) => !listed.has(key) && !own.includes(key));
+    .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
     (key) => `add ${key} to test/api/interface.txt, or to \`own\` in this test`,
   );

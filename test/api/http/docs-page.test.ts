@@ -42,14 +42,16 @@ test('every operation has a body to send, with its required keys marked', async 
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, { deprecated, requestBody, parameters }] of Object.entries(methods)) {
       if (deprecated === true) continue;
-      const shown = operations.get(`${method.toUpperCase()} ${path}`);
-      const texts = shown!.all.map(({ textContent }) => textContent).join('\n');
+      const shownOperation = operations.get(`${method.toUpperCase()} ${path}`);
+      const texts = shownOperation!.all.map(({ textContent }) => textContent).join('\n');
       for (const { name, required } of parameters)
         if (required === true) expect(texts).toContain(`${name} (required)`);
       const content = requestBody?.content['application/json'];
       if (content === undefined) continue;
       bodies += 1;
-      const body = JSON.parse(shown!.all.find(({ tag }) => tag === 'textarea')!.value) as object;
+      const body = JSON.parse(
+        shownOperation!.all.find(({ tag }) => tag === 'textarea')!.value,
+      ) as object;
       const { required = [] } =
         document.components.schemas[content.schema.$ref.split('/').at(-1)!]!;
       expect(Object.keys(body)).toEqual(expect.arrayContaining([...required]));
@@ -64,10 +66,10 @@ test('keeps the token in the browser until it is cleared', async () => {
   const storage = new Map<string, string>();
   const first = await openPage(storage);
   expect(first.token.value).toBe('');
-  enter(first.token, ann.token);
+  enterText(first.token, ann.token);
   const second = await openPage(storage);
   expect(second.token.value).toBe(ann.token);
-  enter(second.token, '');
+  enterText(second.token, '');
   expect(storage.size).toBe(0);
 });
 
@@ -86,12 +88,12 @@ test('uploads a chosen file', async () => {
   token.value = ann.token;
   const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Uploads' }));
   const object = { vault_id, object_type: 'file', filename: 'a.txt' };
-  const made = await ann.post('/v2/objects', object);
+  const createdObject = await ann.post('/v2/objects', object);
   const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
-  fill(upload, { upload_url: String(made.json['upload_url']) });
+  fill(upload, { upload_url: String(createdObject.json['upload_url']) });
   upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
   expect(await sendBy(upload)).toMatch(/^PUT .*\n200 /);
-  const download = await ann.get(`/v2/objects/${idOf(made)}/download`);
+  const download = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
   const address = download.headers.get('location') ?? String(download.json['download_url']);
   expect((await send('', 'GET', address)).text).toBe('chosen');
 });
@@ -156,7 +158,7 @@ function descendants(one: FakeElement): readonly FakeElement[] {
   return one.children.flatMap((kid) => (typeof kid === 'string' ? [] : [kid, ...descendants(kid)]));
 }
 
-function enter(input: FakeElement, value: string): void {
+function enterText(input: FakeElement, value: string): void {
   input.value = value;
   input.oninput?.();
 }

@@ -198,8 +198,8 @@ describe('odd texts (Q1, Q2)', () => {
       ];
       for (const body of bodies) {
         const answer = await ann.post(`/v2/datasets/${fixture.datasetId}/data`, body);
-        const shown = JSON.stringify(body).slice(0, 80);
-        expect([shown, [200, 400].includes(answer.status)]).toEqual([shown, true]);
+        const bodyText = JSON.stringify(body).slice(0, 80);
+        expect([bodyText, [200, 400].includes(answer.status)]).toEqual([bodyText, true]);
         expect(answer.text.startsWith('{')).toBe(true);
       }
     }
@@ -208,17 +208,17 @@ describe('odd texts (Q1, Q2)', () => {
 
   test('as values of bodies are stored as they are or refused, in every position', async () => {
     for (const [index, text] of corpus.entries()) {
-      const made = await ann.post('/v2/vaults', {
+      const createdVault = await ann.post('/v2/vaults', {
         name: text,
         description: text,
         metadata: { [text]: text },
         tags: [text],
         default_storage_class: null,
       });
-      expect([text, [201, 400].includes(made.status)]).toEqual([text, true]);
-      if (made.status === 201) {
-        expect(made.json).toMatchObject({ name: text, description: text });
-        expect(Object.entries(made.json['metadata'] as object)).toEqual([[text, text]]);
+      expect([text, [201, 400].includes(createdVault.status)]).toEqual([text, true]);
+      if (createdVault.status === 201) {
+        expect(createdVault.json).toMatchObject({ name: text, description: text });
+        expect(Object.entries(createdVault.json['metadata'] as object)).toEqual([[text, text]]);
       }
       const object = await ann.post('/v2/objects', {
         vault_id: fixture.vaultId,

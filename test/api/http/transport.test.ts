@@ -36,16 +36,16 @@ describe('bodies (W1)', () => {
     'on GET and DELETE are ignored: %j',
     async (body) => {
       const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
-      const sent = await raw(
+      const sentAnswer = await raw(
         `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(sent).toMatch(/^HTTP\/1\.1 200 /);
-      const got = await raw(
+      expect(sentAnswer).toMatch(/^HTTP\/1\.1 200 /);
+      const rawAnswer = await raw(
         `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(got).toMatch(/^HTTP\/1\.1 200 /);
+      expect(rawAnswer).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
 
@@ -252,22 +252,22 @@ describe('answers', () => {
   test('links start with the host of the request, and only if it is a valid host', async () => {
     const { url } = (await ann.call('GET', '/v2/vaults')).json;
     expect(String(url)).toBe(`${server.url}/v2/vaults`);
-    const forged = await raw(
+    const forgedAnswer = await raw(
       `GET /v2/vaults HTTP/1.1\r\nHost: evil"><script>\r\nX-Forwarded-Host: evil.org\r\n` +
         `Authorization: Bearer ${ann.token}\r\nConnection: close\r\n\r\n`,
     );
-    expect(forged).toContain('HTTP/1.1 200');
-    expect(forged).not.toContain('evil');
+    expect(forgedAnswer).toContain('HTTP/1.1 200');
+    expect(forgedAnswer).not.toContain('evil');
   });
 
   test('a configured public address goes before the host', async () => {
-    const other = await startServer({ publicUrl: 'https://data.example.org' });
+    const otherServer = await startServer({ publicUrl: 'https://data.example.org' });
     try {
-      const user = await other.user('ann');
+      const user = await otherServer.user('ann');
       const [vault] = listOf(await user.get('/v2/vaults?limit=1'));
       expect(vault?.['url']).toMatch(/^https:\/\/data\.example\.org\/v2\/vaults\//);
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 });
@@ -316,29 +316,31 @@ describe('the server', () => {
   test('every reference of the description has its schema', async () => {
     const text = await (await fetch(`${server.url}/openapi.json`)).text();
     const { components } = JSON.parse(text) as { components: { schemas: Record<string, unknown> } };
-    const wanted = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
+    const usedSchemas = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
       ([, name]) => name ?? '',
     );
-    expect(wanted.filter((name) => !(name in components.schemas))).toEqual([]);
-    const unused = Object.keys(components.schemas).filter((name) => !wanted.includes(name));
-    expect(unused).toEqual([]);
+    expect(usedSchemas.filter((name) => !(name in components.schemas))).toEqual([]);
+    const unusedSchemas = Object.keys(components.schemas).filter(
+      (name) => !usedSchemas.includes(name),
+    );
+    expect(unusedSchemas).toEqual([]);
   });
 
   test('closes a connection that sends its body too slowly (W2)', async () => {
-    const other = await startServer({ limits: { requestMs: 300, idleMs: 300 } });
+    const otherServer = await startServer({ limits: { requestMs: 300, idleMs: 300 } });
     try {
-      const user = await other.user('ann');
+      const user = await otherServer.user('ann');
       const head = `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nContent-Length: 50\r\n\r\n{`;
-      await raw(head, other.port);
+      await raw(head, otherServer.port);
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 
   test('closes the connections of an address beyond its limit, and answers on the others (W2)', async () => {
-    const other = await startServer({ limits: { socketsPerAddress: 5 } });
+    const otherServer = await startServer({ limits: { socketsPerAddress: 5 } });
     try {
-      const sockets = Array.from({ length: 8 }, () => connect(other.port, '127.0.0.1'));
+      const sockets = Array.from({ length: 8 }, () => connect(otherServer.port, '127.0.0.1'));
       const outcomes = sockets.map(async (socket) => {
         socket.on('error', () => undefined);
         socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -355,7 +357,7 @@ describe('the server', () => {
       ]);
       for (const socket of sockets) socket.destroy();
     } finally {
-      await other.close();
+      await otherServer.close();
     }
   });
 

@@ -27,7 +27,7 @@ let commits: readonly Known[];
  * The records of each import. The number is whole at first, so that its field is widened later; `note` comes with the fourth import, and
  * `text` is longer than a string may be in the sixth.
  */
-const imported = Array.from({ length: 30 }, (_, i) => [
+const importedRecords = Array.from({ length: 30 }, (_, i) => [
   { n: i, gene: 'TP53', text: `short ${i}` },
   {
     n: i < 5 ? 100 + i : 100.5 + i,
@@ -39,26 +39,28 @@ const imported = Array.from({ length: 30 }, (_, i) => [
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  for (const records of imported.slice(0, -1)) await add(datasetId, records);
+  for (const records of importedRecords.slice(0, -1)) await addRecords(datasetId, records);
   // A merge makes a version without a commit.
   await server.scheduler.compacted();
-  const merged = await server.store.version(datasetId);
-  expect(merged).toBeGreaterThan(28);
-  await add(datasetId, imported.at(-1)!);
-  expect(await server.store.version(datasetId)).toBeGreaterThan(merged);
-  const listed = listOf(await ann.get(`/v2/datasets/${datasetId}/commits?limit=100`)).toReversed();
-  commits = listed.map((commit, i) => ({
+  const mergedVersion = await server.store.version(datasetId);
+  expect(mergedVersion).toBeGreaterThan(28);
+  await addRecords(datasetId, importedRecords.at(-1)!);
+  expect(await server.store.version(datasetId)).toBeGreaterThan(mergedVersion);
+  const listedCommits = listOf(
+    await ann.get(`/v2/datasets/${datasetId}/commits?limit=100`),
+  ).toReversed();
+  commits = listedCommits.map((commit, i) => ({
     id: Number(commit['id']),
     time: (commit['timestamps'] as string[][]).at(-1)![2]!,
-    records: imported.slice(0, i + 1).flat(),
+    records: importedRecords.slice(0, i + 1).flat(),
   }));
-  expect(commits).toHaveLength(imported.length);
+  expect(commits).toHaveLength(importedRecords.length);
 });
 
-async function add(id: number, records: readonly object[]): Promise<void> {
+async function addRecords(id: number, records: readonly object[]): Promise<void> {
   const body = { dataset_id: id, data_records: records, entity_params: { disable: true } };
-  const made = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', body);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
@@ -68,10 +70,10 @@ const query = (body: object, id = datasetId): Promise<Answer> =>
 /** The records of an answer without the keys that the server adds and without nulls. */
 function recordsOf(answer: Answer): unknown[] {
   expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
-  return (answer.json['results'] as Record<string, unknown>[]).map(plain);
+  return (answer.json['results'] as Record<string, unknown>[]).map(withoutNulls);
 }
 
-function plain({ _id, _commit, ...rest }: Record<string, unknown>): unknown {
+function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
 }
 
@@ -104,9 +106,9 @@ describe('a query as of', () => {
     for (const { time } of commits) {
       for (const moment of [Date.parse(time) - 1, Date.parse(time)]) {
         const answer = await query({ as_of: new Date(moment).toISOString() });
-        const known = lastAt(moment);
-        expect(recordsOf(answer)).toEqual(known?.records ?? []);
-        expect(answer.json['as_of']).toMatchObject({ commit_id: known?.id ?? null });
+        const lastCommit = lastAt(moment);
+        expect(recordsOf(answer)).toEqual(lastCommit?.records ?? []);
+        expect(answer.json['as_of']).toMatchObject({ commit_id: lastCommit?.id ?? null });
       }
     }
     const { id, time, records } = commits.at(-1)!;
@@ -117,10 +119,10 @@ describe('a query as of', () => {
     }
     // A date is its first moment.
     const day = commits[0]!.time.slice(0, 10);
-    const known = lastAt(Date.parse(day));
+    const lastCommit = lastAt(Date.parse(day));
     expect((await query({ as_of: day, limit: 0 })).json).toMatchObject({
-      total: known?.records.length ?? 0,
-      as_of: { commit_id: known?.id ?? null },
+      total: lastCommit?.records.length ?? 0,
+      as_of: { commit_id: lastCommit?.id ?? null },
     });
   });
 
@@ -162,8 +164,8 @@ describe('a query as of', () => {
     expect(await asOf({ ordering: ['note', '-n'] })).toEqual(
       records.toSorted((a, b) => Number(b['n']) - Number(a['n'])),
     );
-    const large = records.filter(({ n }) => Number(n) > 1.5);
-    expect(await asOf({ filters: [['n__gt', 1.5]] })).toEqual(large);
+    const largeRecords = records.filter(({ n }) => Number(n) > 1.5);
+    expect(await asOf({ filters: [['n__gt', 1.5]] })).toEqual(largeRecords);
     expect(await asOf({ filters: [['text__contains', 'second']] })).toEqual(
       records.filter(({ text }) => String(text).includes('second')),
     );
@@ -230,8 +232,8 @@ describe('a query as of', () => {
     ]);
 
     const all = (await query({ fields: ['_id'] })).json['results'] as Record<'_id', string>[];
-    const wanted = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
-    const path = `/v2/datasets/${datasetId}/data/${wanted}`;
+    const wantedIds = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
+    const path = `/v2/datasets/${datasetId}/data/${wantedIds}`;
     const found = await ann.get(`${path}?as_of=${id}`);
     expect(found.json).toMatchObject({ total: 1, as_of: { commit_id: id } });
     expect(recordsOf(found)).toEqual(records.slice(0, 1));
@@ -266,14 +268,14 @@ describe('a query as of', () => {
 describe('a cursor begun with as_of', () => {
   test('stays on its version, whatever the time names meanwhile', async () => {
     const id = await newDataset();
-    for (const records of imported.slice(0, 3)) await add(id, records);
+    for (const records of importedRecords.slice(0, 3)) await addRecords(id, records);
     const first = await query({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
     expect(first.json).toMatchObject({ total: 6, as_of: { version: 2 } });
-    await add(id, imported[3]!);
+    await addRecords(id, importedRecords[3]!);
     for (const as_of of ['2999-01-01', ' 2999-01-01', undefined]) {
       const next = await query({ limit: 4, cursor: first.json['cursor'], as_of }, id);
       expect(next.json).toMatchObject({ total: 6, cursor: null, as_of: first.json['as_of'] });
-      expect(recordsOf(next)).toEqual(imported.slice(0, 3).flat().slice(4));
+      expect(recordsOf(next)).toEqual(importedRecords.slice(0, 3).flat().slice(4));
     }
     const newest = await query({ as_of: '2999-01-01', limit: 0 }, id);
     expect(newest.json).toMatchObject({ total: 8, as_of: { version: 3 } });
@@ -301,8 +303,14 @@ describe('a cursor begun with as_of', () => {
 
 describe('an export as of', () => {
   async function exported(body: object, id = datasetId): Promise<Answer> {
-    const made = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json', ...body });
-    return made.status === 201 ? waitFor(ann, `/v2/dataset_exports/${idOf(made)}`) : made;
+    const createdExport = await ann.post('/v2/dataset_exports', {
+      dataset_id: id,
+      format: 'json',
+      ...body,
+    });
+    return createdExport.status === 201
+      ? waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`)
+      : createdExport;
   }
 
   async function contentOf(done: Answer): Promise<unknown[]> {
@@ -313,17 +321,17 @@ describe('an export as of', () => {
       .toString()
       .split('\n');
     const records = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as object);
-    return records.map((record) => plain(record as Record<string, unknown>));
+    return records.map((record) => withoutNulls(record as Record<string, unknown>));
   }
 
   test('a commit or a time has what had been imported up to it', async () => {
     const { id, time, records } = commits[7]!;
-    const known = lastAt(Date.parse(time))!;
+    const lastCommit = lastAt(Date.parse(time))!;
     for (const [body, of] of [
       [{ as_of: id }, { id, records }],
       [{ params: { as_of: String(id) } }, { id, records }],
       [{ as_of: id, params: { as_of: `${id}`, fields: ['n', 'gene', 'text', 'note'] } }, { id, records }], // prettier-ignore
-      [{ params: { as_of: time } }, known],
+      [{ params: { as_of: time } }, lastCommit],
     ] as const) {
       const done = await exported(body);
       expect(await contentOf(done)).toEqual(of.records);
@@ -341,13 +349,13 @@ describe('an export as of', () => {
 
   test('is fixed when the export is created', async () => {
     const id = await newDataset();
-    await add(id, imported[0]!);
+    await addRecords(id, importedRecords[0]!);
     const body = { dataset_id: id, format: 'json', as_of: '2999-01-01' };
-    const made = await ann.post('/v2/dataset_exports', body);
-    await add(id, imported[1]!);
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
-    expect(made.json['as_of']).toEqual(done.json['as_of']);
-    expect(await contentOf(done)).toEqual(imported[0]);
+    const createdExport = await ann.post('/v2/dataset_exports', body);
+    await addRecords(id, importedRecords[1]!);
+    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
+    expect(await contentOf(done)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
     // As after a restart, which runs it again.
     const task = await server.catalog.tasks.get(Number(done.json['task_id']));
@@ -371,9 +379,9 @@ describe('an export as of', () => {
 });
 
 test('as_of refuses what is no commit of the dataset and no time, and names the fix', async () => {
-  const other = await newDataset();
-  await add(other, imported[0]!);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${other}/commits`));
+  const otherDataset = await newDataset();
+  await addRecords(otherDataset, importedRecords[0]!);
+  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
   for (const id of [foreign!['id'], 1, '123456789', datasetId])
     expect(message(await query({ as_of: id }))).toEqual([
       400,
@@ -397,6 +405,6 @@ test('commits show how many records they added, changed and removed', async () =
     const counts = found.map((commit) =>
       ['modified', 'added', 'changed', 'removed'].map((what) => commit[`records_${what}`]),
     );
-    expect(counts).toEqual(imported.map(() => [2, 2, 0, 0]));
+    expect(counts).toEqual(importedRecords.map(() => [2, 2, 0, 0]));
   }
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
   const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
-  const filled = async (
+  const newFilledDataset = async (
     name: string,
     rows: readonly object[],
     target_fields: readonly object[],
@@ -37,8 +37,8 @@ beforeAll(async () => {
     await until(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
     return dataset;
   };
-  datasetId = await filled('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
-  genesId = await filled('genes', genes, []);
+  datasetId = await newFilledDataset('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
+  genesId = await newFilledDataset('genes', genes, []);
 });
 afterAll(() => server.close());
 
@@ -89,10 +89,10 @@ describe('what expressions see', () => {
       { name: 'gene', expression: 'value and value.lower()' },
       { name: 'constant', expression: 7 },
     ];
-    const plain = await results({ fields: ['variant', 'gene', 'vaf'] });
-    const annotated = await ann.post('/v1/annotate', { records: plain, fields });
+    const plainResults = await results({ fields: ['variant', 'gene', 'vaf'] });
+    const annotateAnswer = await ann.post('/v1/annotate', { records: plainResults, fields });
     const found = await results({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
-    expect(found).toEqual(annotated.json['results']);
+    expect(found).toEqual(annotateAnswer.json['results']);
     expect(found).toHaveLength(4);
   });
 });
@@ -125,8 +125,8 @@ describe('what the answer has', () => {
       { x: null, _errors: { x: 'list index out of range (line 1, column 15)' } },
       { x: 0.25 },
     ]);
-    const quiet = await results({ ...body, annotator_params: { include_errors: false } });
-    expect(quiet[1]).toEqual(failed);
+    const quietResults = await results({ ...body, annotator_params: { include_errors: false } });
+    expect(quietResults[1]).toEqual(failed);
   });
 
   test('explode changes the number of records, not total, offset and limit', async () => {
@@ -141,17 +141,21 @@ describe('what the answer has', () => {
     const rows = json['results'] as readonly Record<string, string>[];
     expect(rows.map(({ variant, csq }) => `${variant} ${csq}`)).toEqual(['v1 stop', 'v2 missense', 'v2 splice']); // prettier-ignore
     expect(rows[2]!['_id']).toMatch(/-1$/);
-    const dropped = { pre_annotation_expression: "record if record.gene == 'BRCA1' else None" };
-    const kept = await query({ fields: ['variant'], annotator_params: dropped });
-    expect([kept.json['total'], kept.json['results']]).toEqual([4, [{ variant: 'v1' }, { variant: 'v4' }]]); // prettier-ignore
+    const droppingParams = {
+      pre_annotation_expression: "record if record.gene == 'BRCA1' else None",
+    };
+    const keptAnswer = await query({ fields: ['variant'], annotator_params: droppingParams });
+    expect([keptAnswer.json['total'], keptAnswer.json['results']]).toEqual([4, [{ variant: 'v1' }, { variant: 'v4' }]]); // prettier-ignore
   });
 
   test('pages by cursor have the same records', async () => {
     const body = { fields: ['variant'], target_fields: [x], limit: 3 };
     const first = await query({ ...body, cursor: true });
     const second = await query({ ...body, cursor: first.json['cursor'] });
-    const both = [first, second].flatMap(({ json }) => json['results'] as readonly unknown[]);
-    expect(both).toEqual(await results({ ...body, limit: 10 }));
+    const bothResults = [first, second].flatMap(
+      ({ json }) => json['results'] as readonly unknown[],
+    );
+    expect(bothResults).toEqual(await results({ ...body, limit: 10 }));
   });
 
   test('JSON lines and CSV have them too, with the number of records before expressions change it', async () => {
@@ -165,11 +169,14 @@ describe('what the answer has', () => {
     expect(csv.text).toBe('variant,x\r\nv1,BRCA1\r\nv1,BRCA1\r\nv2,TP53\r\nv2,TP53\r\n');
     for (const { headers } of [lines, csv])
       expect([headers.get('x-total'), headers.get('x-next-offset')]).toEqual(['4', '2']);
-    const none = await page('text/csv', { filters: [['x', 'none']] });
-    expect([none.text, none.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
+    const emptyPage = await page('text/csv', { filters: [['x', 'none']] });
+    expect([emptyPage.text, emptyPage.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
     for (const more of [{ facets: ['x'] }, { explain: true }]) {
-      const refused = await page('text/csv', more);
-      expect([refused.status, Object.keys(refused.json)]).toEqual([400, Object.keys(more)]);
+      const refusedAnswer = await page('text/csv', more);
+      expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
+        400,
+        Object.keys(more),
+      ]);
     }
     const error = await page('text/csv', { target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1 }); // prettier-ignore
     expect(error.text).toBe('variant,x,_errors.x\r\nv3,,"division by zero (line 1, column 3)"\r\n');
@@ -177,8 +184,8 @@ describe('what the answer has', () => {
   });
 
   test('a batch has them, each query its own', async () => {
-    const one = { dataset: datasetId, fields: ['variant'], limit: 1 };
-    const { json } = await ann.post('/v2/batch_query', { queries: [{ ...one, target_fields: [x] }, one] }); // prettier-ignore
+    const oneQuery = { dataset: datasetId, fields: ['variant'], limit: 1 };
+    const { json } = await ann.post('/v2/batch_query', { queries: [{ ...oneQuery, target_fields: [x] }, oneQuery] }); // prettier-ignore
     expect((json as unknown as readonly object[]).map((item) => (item as { results: unknown }).results)).toEqual([
       [{ variant: 'v1', x: 'BRCA1' }],
       [{ variant: 'v1' }],

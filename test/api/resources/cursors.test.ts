@@ -7,10 +7,10 @@ let id: number;
 const { ann, vaultId } = await startLab();
 beforeAll(async () => {
   id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  await add(0, 25);
+  await addRecords(0, 25);
 });
 
-async function add(from: number, count: number): Promise<void> {
+async function addRecords(from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, even: (from + i) % 2 === 0 })); // prettier-ignore
   const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
   expect(json['status']).toBe('completed');
@@ -34,7 +34,7 @@ test('a cursor reads one version while records are added, and ends with null (Q8
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
       found.push(...numbers(json));
       cursor = json['cursor'];
-      if ((pages += 1) === 2) await add(100, 3);
+      if ((pages += 1) === 2) await addRecords(100, 3);
     }
     expect(found).toEqual(before);
     expect(pages).toBe(Math.ceil(before.length / 4));
@@ -50,22 +50,22 @@ test('an answer to a request without a cursor has none, and * begins one too', a
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
   const { cursor } = await page({ limit: 2, cursor: true });
   const text = cursor as string;
-  const refused = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
+  const refusalOf = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
     const { status, json } = await ann.post(path, body);
     expect(status).toBe(400);
     return json;
   };
-  const altered = `${text.slice(0, 5)}${text[5] === 'A' ? 'B' : 'A'}${text.slice(6)}`;
-  for (const made of ['x', 5, {}, [], altered, text.slice(0, -1), text.split('.')[0]!])
-    expect(await refused({ limit: 2, cursor: made })).toHaveProperty('cursor');
-  expect(await refused({ limit: 2, cursor: text, ordering: ['n'] })).toEqual({
+  const alteredCursor = `${text.slice(0, 5)}${text[5] === 'A' ? 'B' : 'A'}${text.slice(6)}`;
+  for (const made of ['x', 5, {}, [], alteredCursor, text.slice(0, -1), text.split('.')[0]!])
+    expect(await refusalOf({ limit: 2, cursor: made })).toHaveProperty('cursor');
+  expect(await refusalOf({ limit: 2, cursor: text, ordering: ['n'] })).toEqual({
     cursor: ['This cursor belongs to another query; only the limit may change.'],
   });
-  expect(await refused({ limit: 2, cursor: text, offset: 2 })).toHaveProperty('offset');
-  expect(await refused({ limit: 0, cursor: text })).toHaveProperty('limit');
+  expect(await refusalOf({ limit: 2, cursor: text, offset: 2 })).toHaveProperty('offset');
+  expect(await refusalOf({ limit: 0, cursor: text })).toHaveProperty('limit');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Other' }));
-  const other = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
-  expect(await refused({ limit: 2, cursor: text }, `/v2/datasets/${other}/data`)).toEqual({
+  const otherDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
+  expect(await refusalOf({ limit: 2, cursor: text }, `/v2/datasets/${otherDataset}/data`)).toEqual({
     cursor: ['This cursor belongs to another dataset.'],
   });
 });

@@ -10,25 +10,30 @@ let commits: readonly number[];
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  await add(datasetId, 0, 10);
-  await add(datasetId, 10, 1_200);
+  await addRecords(datasetId, 0, 10);
+  await addRecords(datasetId, 10, 1_200);
   const first = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 4 });
   const records = (first.json['results'] as { _id: string }[]).map(({ _id }) => ({ _id }));
-  await imported(datasetId, { records, commit_mode: 'delete' });
+  await importInto(datasetId, { records, commit_mode: 'delete' });
   await server.scheduler.compacted();
-  await add(datasetId, 2_000, 10, { note: { text: 'late' } });
-  const listed = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
-  commits = listed.map(({ id }) => Number(id)).toReversed();
+  await addRecords(datasetId, 2_000, 10, { note: { text: 'late' } });
+  const listedCommits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
+  commits = listedCommits.map(({ id }) => Number(id)).toReversed();
 });
 
-async function imported(id: number, body: object): Promise<void> {
+async function importInto(id: number, body: object): Promise<void> {
   const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, ...body });
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-async function add(id: number, from: number, count: number, more: object = {}): Promise<void> {
+async function addRecords(
+  id: number,
+  from: number,
+  count: number,
+  more: object = {},
+): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, ...more }));
-  await imported(id, { records });
+  await importInto(id, { records });
 }
 
 function diff(query: Record<string, unknown> = {}, id = datasetId): Promise<Answer> {
@@ -95,15 +100,18 @@ describe('the difference of two versions', () => {
       ...range('added', 10, 1_200),
       ...range('added', 2_000, 10),
     ]);
-    const back = await diff({ from: '2999-01-01', to: first, limit: 10_000 });
-    expect(back.json).toMatchObject({ from: { commit_id: last }, to: { commit_id: first } });
-    expect(numbers(back)).toEqual([
+    const backwardDiff = await diff({ from: '2999-01-01', to: first, limit: 10_000 });
+    expect(backwardDiff.json).toMatchObject({
+      from: { commit_id: last },
+      to: { commit_id: first },
+    });
+    expect(numbers(backwardDiff)).toEqual([
       ...range('removed', 10, 1_200),
       ...range('removed', 2_000, 10),
       ...range('added', 0, 4),
     ]);
-    const whole = await diff({ from: '2001-01-01', limit: 1 });
-    expect(whole.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
+    const wholeDiff = await diff({ from: '2001-01-01', limit: 1 });
+    expect(wholeDiff.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
     for (const query of [{ from: last, to: last }, { to: '2001-01-01' }])
       expect((await diff(query)).json).toMatchObject({ results: [], counts: { added: 0, changed: 0, removed: 0 }, cursor: null }); // prettier-ignore
   });
@@ -119,7 +127,7 @@ describe('the difference of two versions', () => {
 describe('a cursor of a difference', () => {
   test('stays on its versions while others come, with any limit', async () => {
     const id = await newDataset();
-    await add(id, 0, 30);
+    await addRecords(id, 0, 30);
     const found: unknown[] = [];
     let cursor: unknown = '';
     let limit = 4;
@@ -128,7 +136,7 @@ describe('a cursor of a difference', () => {
       expect(answer.json).toMatchObject({ to: { version: 0 }, counts: { added: 30 } });
       found.push(...numbers(answer));
       cursor = answer.json['cursor'];
-      await add(id, 100, 1);
+      await addRecords(id, 100, 1);
     }
     expect(found).toEqual(range('added', 0, 30));
   });
@@ -138,12 +146,12 @@ describe('a cursor of a difference', () => {
     const { json } = await diff({ from: first, to: second, limit: 5 });
     const cursor = String(json['cursor']);
     const begun = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });
-    const other = await newDataset();
+    const otherDataset = await newDataset();
     const page = await diff({ cursor, from: ` ${first}`, limit: 5 });
     expect(numbers(page)).toEqual(range('added', 15, 5));
     for (const made of ['x', `${cursor.slice(0, 5)}!${cursor.slice(6)}`, cursor.slice(0, -1), begun.json['cursor']]) // prettier-ignore
       expect(message(await diff({ cursor: made }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
-    expect(message(await diff({ cursor }, other))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
+    expect(message(await diff({ cursor }, otherDataset))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
     expect(message(await diff({ cursor, to: first }))).toEqual([400, { to: [expect.stringContaining('A cursor stays on')] }]); // prettier-ignore
     const query = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor });
     expect(message(query)).toEqual([400, { cursor: [expect.stringContaining('Not a cursor')] }]);
@@ -153,9 +161,9 @@ describe('a cursor of a difference', () => {
 const message = ({ status, json }: Answer): unknown => [status, json];
 
 test('what is no version of the dataset, and no limit, is a 400 that names the parameter', async () => {
-  const other = await newDataset();
-  await add(other, 0, 1);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${other}/commits`));
+  const otherDataset = await newDataset();
+  await addRecords(otherDataset, 0, 1);
+  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
   for (const key of ['from', 'to']) {
     for (const id of [String(foreign!['id']), '1', String(datasetId)])
       expect(message(await diff({ [key]: id }))).toEqual([400, { [key]: [`This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`] }]); // prettier-ignore

@@ -68,13 +68,13 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   for (let i = 0; i < 3; i++) await ann.post(`/v2/datasets/${id}/data`, { limit: 1 });
   await ann.get('/v2/nowhere');
   const after = await metrics();
-  const more = (name: string, labels = {}): number =>
+  const increaseOf = (name: string, labels = {}): number =>
     valueOf(after, name, labels) - valueOf(before, name, labels);
-  expect(more(count, route)).toBe(3);
-  expect(more('strandlake_datasets')).toBe(1);
-  expect(more('strandlake_records')).toBe(7);
-  expect(more('strandlake_dataset_bytes')).toBeGreaterThan(0);
-  expect(more('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
+  expect(increaseOf(count, route)).toBe(3);
+  expect(increaseOf('strandlake_datasets')).toBe(1);
+  expect(increaseOf('strandlake_records')).toBe(7);
+  expect(increaseOf('strandlake_dataset_bytes')).toBeGreaterThan(0);
+  expect(increaseOf('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
   expect(valueOf(after, 'strandlake_worker_up')).toBe(1);
   expect(valueOf(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
   // Buckets are cumulative, and the last one has all.
@@ -115,10 +115,13 @@ test('metrics do not exist for clients behind a proxy', async () => {
 });
 
 test('the server says that it lives and that it is ready', async () => {
-  const live = await send(server.url, 'GET', '/healthz');
-  expect([live.status, live.json]).toEqual([200, { status: 'ok' }]);
-  const ready = await send(server.url, 'GET', '/readyz');
-  expect([ready.status, ready.json]).toEqual([200, { status: 'ready', problems: [] }]);
+  const livenessAnswer = await send(server.url, 'GET', '/healthz');
+  expect([livenessAnswer.status, livenessAnswer.json]).toEqual([200, { status: 'ok' }]);
+  const readinessAnswer = await send(server.url, 'GET', '/readyz');
+  expect([readinessAnswer.status, readinessAnswer.json]).toEqual([
+    200,
+    { status: 'ready', problems: [] },
+  ]);
 });
 
 test('the server is not ready while the disk has less free space than writes leave', async () => {
@@ -139,15 +142,15 @@ test('usage counts what the vaults hold that the user may read', async () => {
   await send('', 'PUT', String(file.json['upload_url']), 'twelve bytes');
   const { json } = await ann.get('/v2/usage');
   const vaults = json['vaults'] as Record<string, number>[];
-  const own = vaults.find((one) => one['vault_id'] === vaultId)!;
+  const ownUsage = vaults.find((one) => one['vault_id'] === vaultId)!;
   const datasets = (await ann.get(`/v2/datasets?vault_id=${vaultId}`)).json['data'] as Record<string, number>[]; // prettier-ignore
   const records = datasets.reduce((sum, one) => sum + one['documents_count']!, 0);
-  expect(own).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
+  expect(ownUsage).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
   const total = json['total'] as Record<string, number>;
   for (const key of ['datasets', 'records', 'dataset_bytes', 'files', 'file_bytes'])
     expect([key, total[key]]).toEqual([key, vaults.reduce((sum, one) => sum + one[key]!, 0)]);
   const bob = await server.user('bob');
-  const others = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
-  expect(others.map((one) => one['vault_id'])).not.toContain(vaultId);
+  const otherUsages = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
+  expect(otherUsages.map((one) => one['vault_id'])).not.toContain(vaultId);
   expect(idOf(file)).toBeGreaterThan(0);
 });

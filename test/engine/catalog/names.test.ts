@@ -7,14 +7,14 @@ import {
 } from '../../../engine/catalog/names.js';
 
 test('D1: names that differ only in case or Unicode normalisation are equal', () => {
-  const same: readonly (readonly string[])[] = [
+  const sameNames: readonly (readonly string[])[] = [
     ['Runs', 'rUNS'],
     ['é', 'e\u0301', 'É'],
     ['Straße', 'STRASSE'],
     ['ΟΔΟΣ', 'οδος', 'οδοσ'],
     ['ﬁle', 'FILE'],
   ];
-  for (const [first, ...others] of same) {
+  for (const [first, ...others] of sameNames) {
     for (const other of others) expect([other, fold(other)]).toEqual([other, fold(first!)]);
   }
   expect(fold('a')).not.toBe(fold('b'));

@@ -77,11 +77,11 @@ test('a server that starts while a command works waits for it', async () => {
 test('R8: a second server is refused, in this process and from another one', async () => {
   const catalog = await openCatalog(file);
   await expect(openCatalog(file)).rejects.toThrow('another server uses');
-  const other = await openElsewhere();
-  expect(other.text).toContain('another server uses');
+  const otherOpening = await openElsewhere();
+  expect(otherOpening.text).toContain('another server uses');
   await catalog.close();
-  const third = await openCatalog(file);
-  await third.close();
+  const thirdCatalog = await openCatalog(file);
+  await thirdCatalog.close();
 });
 
 test('R8: a lock is held until it is released, although nothing refers to its catalogue', async () => {
@@ -158,21 +158,23 @@ test('R8: a database of another program is refused', async () => {
 
 test('R8: damage in any page is found on opening', async () => {
   await makeCatalog();
-  const whole = readFileSync(file);
+  const wholeFile = readFileSync(file);
   const pageBytes = 4_096;
-  let refused = 0;
-  for (let page = 1; page * pageBytes < whole.length; page++) {
-    const damaged = Buffer.from(whole);
-    damaged.fill(0xff, page * pageBytes, page * pageBytes + 100);
-    writeFileSync(file, damaged);
-    const opened = await openCatalog(file).catch((error: unknown) => error as { code?: string });
-    if ('close' in opened) await opened.close();
+  let refusedCount = 0;
+  for (let page = 1; page * pageBytes < wholeFile.length; page++) {
+    const damagedFile = Buffer.from(wholeFile);
+    damagedFile.fill(0xff, page * pageBytes, page * pageBytes + 100);
+    writeFileSync(file, damagedFile);
+    const openedCatalog = await openCatalog(file).catch(
+      (error: unknown) => error as { code?: string },
+    );
+    if ('close' in openedCatalog) await openedCatalog.close();
     else {
-      expect(opened.code).toBe('damaged');
-      refused += 1;
+      expect(openedCatalog.code).toBe('damaged');
+      refusedCount += 1;
     }
   }
-  expect(refused).toBe(Math.floor((whole.length - 1) / pageBytes));
+  expect(refusedCount).toBe(Math.floor((wholeFile.length - 1) / pageBytes));
 });
 
 test('R8: a catalogue of a newer release is refused, naming both versions, and left unchanged', async () => {
@@ -198,22 +200,28 @@ test('R8: missing steps of the schema count as damage', async () => {
 test('R8: an older catalogue is migrated step by step, and a failing step changes nothing', async () => {
   await makeCatalog();
   const next = migrations.length + 1;
-  const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
-  const bad = {
+  const goodMigration = {
+    version: next,
+    name: 'good',
+    statements: ['CREATE TABLE extra (id BIGINT)'],
+  };
+  const badMigration = {
     version: next + 1,
     name: 'bad',
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
   const db = new SqliteDatabase(file);
-  await expect(migrate(db, [...migrations, good, bad])).rejects.toThrow('NONSENSE');
-  const known = [...migrations, good];
-  expect(await schemaVersion(db, known)).toBe(next);
+  await expect(migrate(db, [...migrations, goodMigration, badMigration])).rejects.toThrow(
+    'NONSENSE',
+  );
+  const knownMigrations = [...migrations, goodMigration];
+  expect(await schemaVersion(db, knownMigrations)).toBe(next);
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
-  await migrate(db, known); // nothing left to do
-  expect(await schemaVersion(db, known)).toBe(next);
+  await migrate(db, knownMigrations); // nothing left to do
+  expect(await schemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });
 
@@ -266,7 +274,7 @@ async function openElsewhere(
     mode,
   ]);
   let text = '';
-  const answered = new Promise<void>((resolve) => {
+  const childAnswered = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (piece: Buffer) => {
         text += piece.toString();
@@ -275,7 +283,7 @@ async function openElsewhere(
     }
     child.on('exit', () => resolve());
   });
-  await answered;
+  await childAnswered;
   return { child, text };
 }
 

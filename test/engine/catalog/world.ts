@@ -10,7 +10,7 @@ import { random } from '../../random.js';
 export const key = new TextEncoder().encode('a key for tests only');
 
 /** A page with everything on it. */
-export const everything = { limit: 10_000, offset: 0 };
+export const everyRow = { limit: 10_000, offset: 0 };
 
 /** A catalogue in memory, with people in it. */
 export class World {
@@ -39,14 +39,14 @@ export class World {
 
   /** A dataset with this name at the root of the user's personal vault. */
   async dataset(owner: CreatedUser, filename = 'variants'): Promise<number> {
-    const made = await this.catalog.datasets.create({
+    const createdDataset = await this.catalog.datasets.create({
       vaultId: owner.vault.id,
       parentId: null,
       filename,
       userId: owner.user.id,
       storageClass: 'Standard',
     });
-    return made.dataset.id;
+    return createdDataset.dataset.id;
   }
 
   /** A queued import into a dataset. */

@@ -32,14 +32,14 @@ function optionsOf(random: Random, made: Made, { path, column: { type } }: Naive
   }
   const linear = { facet_type: 'histogram', interval: random.pick(intervals) };
   const log = { facet_type: 'histogram', scale: 'log', interval: random.pick([1, '0.5', 0.1, 2, 0.3, '10', 0.01]) }; // prettier-ignore
-  const plain = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
+  const plainOptions = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
   // Sums of the largest doubles are no doubles.
   const values = made.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
   if (values.some((value) => typeof value === 'number' && Math.abs(value) > 1e30))
-    return random.pick<Options>(plain);
+    return random.pick<Options>(plainOptions);
   const percents = random.pick([[50], [0, 25, 99.9, 100], [12.5, 50], '75']);
   return random.pick<Options>([
-    ...plain,
+    ...plainOptions,
     {},
     { facet_type: 'stats', extended: true },
     { facet_type: 'stats', extended: 'false' },

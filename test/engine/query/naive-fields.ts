@@ -28,7 +28,7 @@ export function naiveFields(columns: Columns, above: readonly string[] = []): Na
   });
 }
 
-const reserved: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
+const reservedFields: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
   name,
   path: [name],
   column: { name, physical: name, type: 'string', isList: false },
@@ -40,8 +40,8 @@ export function fieldNamed(
   name: string,
   isElement = false,
 ): NaiveField | undefined {
-  const known = [...(isElement ? [] : reserved), ...naiveFields(columns)];
-  const all = known.filter((field) => field.name === name);
+  const knownFields = [...(isElement ? [] : reservedFields), ...naiveFields(columns)];
+  const all = knownFields.filter((field) => field.name === name);
   return all.find(({ path }) => path.length === 1) ?? all[0];
 }
 
@@ -61,8 +61,8 @@ export function hasElements({ column: { type, isList, children } }: NaiveField):
 
 /** The fields of the elements of a list, by their names there; their paths begin at the record. */
 export function elementFields({ path, column }: NaiveField): NaiveField[] {
-  const inside = namedFields(column.children ?? []);
-  return inside.map((field) => ({ ...field, path: [...path, ...field.path] }));
+  const fieldsInside = namedFields(column.children ?? []);
+  return fieldsInside.map((field) => ({ ...field, path: [...path, ...field.path] }));
 }
 
 /** Every value of a field in a record: through lists and lists of objects, nulls left out. */
@@ -70,7 +70,7 @@ export function valuesOf(row: unknown, path: readonly string[]): Value[] {
   let reached: unknown[] = [row];
   for (const name of path) {
     reached = reached
-      .map((object) => own(object, name))
+      .map((object) => ownValue(object, name))
       .flat()
       .filter((value) => value !== null && value !== undefined);
   }
@@ -78,7 +78,7 @@ export function valuesOf(row: unknown, path: readonly string[]): Value[] {
 }
 
 /** The value under a key; null if there is none. */
-export function own(record: unknown, name: string): Value {
+export function ownValue(record: unknown, name: string): Value {
   return (
     (Object.hasOwn(record as object, name) ? (record as Record<string, Value>)[name] : null) ?? null
   );

@@ -10,11 +10,11 @@ describe.each(engines)('by %s', (_, threads) => {
   const values = 20;
   beforeAll(async () => {
     bench = await openBench(threads);
-    const long = (text: string): string =>
+    const longText = (text: string): string =>
       text.repeat(Math.ceil(100_000 / text.length)).slice(0, 100_000);
     const rows = Array.from({ length: values }, (_, index) => ({
-      s: `${long(index % 2 ? 'a' : 'ab')}!`,
-      t: `${long('a ')}!`,
+      s: `${longText(index % 2 ? 'a' : 'ab')}!`,
+      t: `${longText('a ')}!`,
     }));
     dataset = await bench.dataset([column('s', 'string'), column('t', 'text')], [rows]);
   });

@@ -2,7 +2,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import type { Made } from './naive-fields.js';
 import type { Asked } from './naive-query-string.js';
-import { rewritten, type RandomRequest } from './random-request.js';
+import { rewriteQuery, type RandomRequest } from './random-request.js';
 
 /** A case that can be made smaller. */
 export interface Case {
@@ -38,7 +38,7 @@ function* smallerCases({ made, request }: Case): Generator<Case> {
     yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
   }
   if (request.cursor) yield { made, request: { ...request, cursor: null } };
-  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewritten(request, asked) }; // prettier-ignore
+  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewriteQuery(request, asked) }; // prettier-ignore
   for (const smaller of smallerMade(made)) yield { made: smaller, request };
 }
 

@@ -3,7 +3,7 @@ import type { Value } from '../../../engine/core/types.js';
 import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterTest } from './naive-filter.js';
 import type { NaiveFilter } from './naive.js';
-import { compare, moment, numberIn } from './naive-values.js';
+import { compare, momentRange, numberIn } from './naive-values.js';
 import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
 
@@ -11,7 +11,7 @@ import type { Random } from './random.js';
 export function randomFilters(random: Random, made: Made): unknown {
   const fields = [...namedFields(made.columns), id];
   // A few are as deep or as wide as the budgets let them be.
-  if (random.chance(0.01)) return [deep(random, made, fields, 1 + random.below(30))];
+  if (random.chance(0.01)) return [deepFilter(random, made, fields, 1 + random.below(30))];
   if (random.chance(0.01)) return [{ or: random.list(100 + random.below(200), () => pair(random, made, random.pick(fields))) }]; // prettier-ignore
   const list = random.list(random.pick([0, 1, 1, 1, 2, 3]), () => item(random, made, fields, 0));
   return list.length === 1 && random.chance(0.2) ? list[0] : list;
@@ -31,8 +31,8 @@ function plainItem(random: Random, made: Made, fields: Fields, depth: number): N
     return kind === 1 ? { or: random.list(random.below(4), inner) } : { not: inner() };
   }
   for (;;) {
-    const chosen = pair(random, made, random.pick(fields)) as NaiveFilter;
-    if (isAllowed(chosen, made)) return chosen;
+    const chosenFilter = pair(random, made, random.pick(fields)) as NaiveFilter;
+    if (isAllowed(chosenFilter, made)) return chosenFilter;
   }
 }
 
@@ -66,20 +66,30 @@ function item(random: Random, made: Made, fields: Fields, depth: number): unknow
 
 /** Conditions on one element of a list; now and then a path that is no such list. */
 function element(random: Random, made: Made, list: NaiveField, depth: number): unknown {
-  const inside = elementFields(list);
-  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, inside, depth + 1)); // prettier-ignore
-  const path = random.chance(0.01) ? random.pick(inside).name : list.name;
+  const fieldsInside = elementFields(list);
+  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, fieldsInside, depth + 1)); // prettier-ignore
+  const path = random.chance(0.01) ? random.pick(fieldsInside).name : list.name;
   return { [random.pick(['any', 'any', 'ANY'])]: { path, filters: filters.length === 1 && random.chance(0.5) ? filters[0] : filters } }; // prettier-ignore
 }
 
-function deep(random: Random, made: Made, fields: Fields, levels: number): unknown {
+function deepFilter(random: Random, made: Made, fields: Fields, levels: number): unknown {
   if (levels === 0) return pair(random, made, random.pick(fields));
-  const inner = deep(random, made, fields, levels - 1);
+  const inner = deepFilter(random, made, fields, levels - 1);
   return { [random.pick(['and', 'or', 'not', 'not'])]: random.chance(0.5) ? inner : [inner] };
 }
 
-const strange = ['iexact', 'range', 'gt', 'lte', 'contains', 'prefix', 'regexp', 'in', 'like', 'exact', 'GT', '']; // prettier-ignore
-const wrong: readonly unknown[] = ['many', '', true, {}, [], [1, 2], null, '2016-02-30', Infinity];
+const strangeActions = ['iexact', 'range', 'gt', 'lte', 'contains', 'prefix', 'regexp', 'in', 'like', 'exact', 'GT', '']; // prettier-ignore
+const wrongValues: readonly unknown[] = [
+  'many',
+  '',
+  true,
+  {},
+  [],
+  [1, 2],
+  null,
+  '2016-02-30',
+  Infinity,
+];
 
 function pair(random: Random, made: Made, field: NaiveField): unknown {
   const { name, column } = field;
@@ -87,13 +97,13 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
   if (random.chance(0.004))
     return [random.pick([`${name}x`, `${name}.x`, 'bogus', `${name}__`]), 1];
   if (random.chance(0.006)) {
-    const action = random.pick(strange);
-    const value = wanted(random, made, field);
+    const action = random.pick(strangeActions);
+    const value = comparedValue(random, made, field);
     // The naive model reads the patterns that the generator makes, not any.
     return [`${name}__${action}`, action === 'regexp' ? pattern(random, String(value)) : value];
   }
   if (random.chance(0.006))
-    return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrong)];
+    return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrongValues)];
   if (type === 'object' || type === 'json' || random.chance(0.1))
     return [`${name}${random.pick(['', '', '__exact'])}`, null];
   if (random.chance(0.08)) {
@@ -104,22 +114,22 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
   const key = action === '' ? name : `${name}__${action}`;
   switch (action) {
     case 'in': {
-      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => wanted(random, made, field)); // prettier-ignore
+      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => comparedValue(random, made, field)); // prettier-ignore
       return [key, random.chance(0.1) ? [...list, null] : list];
     }
     case 'regexp':
     case 'regex':
-      return [key, pattern(random, String(wanted(random, made, field)))];
+      return [key, pattern(random, String(comparedValue(random, made, field)))];
     case 'contains':
     case 'prefix':
-      return [key, part(random, String(wanted(random, made, field)))];
+      return [key, partOfText(random, String(comparedValue(random, made, field)))];
     case 'range':
     case 'between': {
-      const ends = [wanted(random, made, field), wanted(random, made, field)];
+      const ends = [comparedValue(random, made, field), comparedValue(random, made, field)];
       return [key, random.chance(0.02) ? ends : ends.sort((a, b) => order(field, a, b))];
     }
     default:
-      return [key, wanted(random, made, field)];
+      return [key, comparedValue(random, made, field)];
   }
 }
 
@@ -146,10 +156,16 @@ function actionsOf({ column: { type } }: NaiveField): readonly string[] {
 }
 
 /** A value to compare with: of some record, any of the type, or one written in another way. */
-function wanted(random: Random, made: Made, { path, column: { type } }: NaiveField): unknown {
+function comparedValue(
+  random: Random,
+  made: Made,
+  { path, column: { type } }: NaiveField,
+): unknown {
   const rows = made.segments.flatMap((segment) => segment.rows);
-  const known = random.chance(0.6) ? valuesOf(rows.length > 0 ? random.pick(rows) : {}, path) : [];
-  const value = known.length > 0 ? random.pick(known) : randomScalar(random, type);
+  const knownValues = random.chance(0.6)
+    ? valuesOf(rows.length > 0 ? random.pick(rows) : {}, path)
+    : [];
+  const value = knownValues.length > 0 ? random.pick(knownValues) : randomScalar(random, type);
   if (isNumeric(type)) return numberWritten(random, type, value);
   if (type === 'date') return dateWritten(random, value as string);
   if (type === 'boolean')
@@ -177,11 +193,11 @@ function dateWritten(random: Random, date: string): unknown {
 }
 
 function order({ column: { type } }: NaiveField, a: unknown, b: unknown): number {
-  if (type === 'date') return compare(moment(a as string)![0], moment(b as string)![0]);
+  if (type === 'date') return compare(momentRange(a as string)![0], momentRange(b as string)![0]);
   return compare(numberIn(a), numberIn(b));
 }
 
-function part(random: Random, text: string): string {
+function partOfText(random: Random, text: string): string {
   const chars = Array.from(text);
   const from = random.below(chars.length + 1);
   const to = random.below(chars.length + 1);

@@ -18,14 +18,16 @@ export function randomAsked(
   const lists = fields.filter(hasElements);
   if (depth < 4 && lists.length > 0 && random.chance(0.25)) {
     const list = random.pick(lists);
-    const inside = elementFields(list);
+    const fieldsInside = elementFields(list);
     // Braces begin with a clause that names a field.
-    const field = random.pick(inside).name;
+    const field = random.pick(fieldsInside).name;
     const first: Asked = random.chance(0.7)
       ? { field, words: random.pick(terms) }
       : { field, from: random.pick(['0', '1', 'b']), to: random.pick(['2', '9', null]), ends: random.pick(['[]', '{}', '[}', '{]']) }; // prettier-ignore
-    const rest = random.chance(0.5) ? [] : [randomAsked(random, made, depth + 1, inside)];
-    return { list: list.name, any: withoutTo(random.chance(0.5) ? { and: [first, ...rest] } : { or: [first, ...rest] }) }; // prettier-ignore
+    const restOfClauses = random.chance(0.5)
+      ? []
+      : [randomAsked(random, made, depth + 1, fieldsInside)];
+    return { list: list.name, any: withoutTo(random.chance(0.5) ? { and: [first, ...restOfClauses] } : { or: [first, ...restOfClauses] }) }; // prettier-ignore
   }
   if (depth < 3 && random.chance(0.45)) {
     const kind = random.below(4);
@@ -34,8 +36,8 @@ export function randomAsked(
     if (kind === 2) return { not: inner() };
     return { must: items(1), mustNot: items(0), may: items(0) };
   }
-  const known = fields.map(({ name }) => name);
-  const field = random.pick([null, null, 'bogus', '_id', ...known, ...known]);
+  const knownNames = fields.map(({ name }) => name);
+  const field = random.pick([null, null, 'bogus', '_id', ...knownNames, ...knownNames]);
   const kind = random.below(6);
   if (kind === 0) return { field, like: likeOf(random, made, fields) };
   if (kind === 1 && field !== null)
@@ -81,20 +83,20 @@ function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): stri
 }
 
 /** The tree in the grammar, with random blanks, operators, quotes, escapes and boosts. */
-export function written(random: Random, asked: Asked, of: string | null = null): string {
+export function queryText(random: Random, asked: Asked, of: string | null = null): string {
   const field = fieldOf(asked);
   // field:(a OR b), where everything inside is of that field.
   if (of === null && field !== undefined && field !== null && isGroup(asked) && random.chance(0.5))
-    return `${escaped(field)}:(${written(random, asked, field)})`;
+    return `${escapeText(field)}:(${queryText(random, asked, field)})`;
   const inner = (item: Asked): string => {
     const text =
       isGroup(item) || random.chance(0.2)
-        ? `(${written(random, item, of)})`
-        : written(random, item, of);
+        ? `(${queryText(random, item, of)})`
+        : queryText(random, item, of);
     return random.chance(0.1) ? `${text}^${random.pick(['2', '0.5', '0', '10.'])}` : text;
   };
   const blanks = (operator: string): string => `${random.pick([' ', '  ', '\n'])}${operator} `;
-  if ('any' in asked) return `${escaped(asked.list)}:{${random.pick(['', ' '])}${written(random, asked.any)}${random.pick(['', ' '])}}`; // prettier-ignore
+  if ('any' in asked) return `${escapeText(asked.list)}:{${random.pick(['', ' '])}${queryText(random, asked.any)}${random.pick(['', ' '])}}`; // prettier-ignore
   if ('and' in asked) return asked.and.map(inner).join(blanks(random.pick(['AND', '&&'])));
   if ('or' in asked) return asked.or.map(inner).join(blanks(random.pick(['OR', '||', ''])));
   if ('not' in asked) return `${random.pick(['NOT ', '!', '-'])}${inner(asked.not)}`;
@@ -106,10 +108,10 @@ export function written(random: Random, asked: Asked, of: string | null = null):
     ];
     return random.shuffled(clauses).join(' ');
   }
-  const prefix = of === null && field !== null ? `${escaped(field!)}:` : '';
-  if ('exists' in asked) return random.chance(0.5) ? `_exists_:${escaped(asked.exists)}` : `${prefix}*`; // prettier-ignore
-  if ('missing' in asked) return `_missing_:${random.chance(0.5) ? escaped(asked.missing) : quoted(asked.missing)}`; // prettier-ignore
-  if ('like' in asked) return prefix + plain(asked.like).replaceAll(/\\([*?])/g, '$1');
+  const prefix = of === null && field !== null ? `${escapeText(field!)}:` : '';
+  if ('exists' in asked) return random.chance(0.5) ? `_exists_:${escapeText(asked.exists)}` : `${prefix}*`; // prettier-ignore
+  if ('missing' in asked) return `_missing_:${random.chance(0.5) ? escapeText(asked.missing) : quoteText(asked.missing)}`; // prettier-ignore
+  if ('like' in asked) return prefix + plainTerm(asked.like).replaceAll(/\\([*?])/g, '$1');
   if ('words' in asked) return prefix + writtenWords(random, asked.words);
   return prefix + writtenRange(random, asked);
 }
@@ -130,13 +132,13 @@ function fieldOf(asked: Asked): string | null | undefined {
 }
 
 function writtenWords(random: Random, words: string): string {
-  if (words === '' || random.chance(0.4)) return quoted(words);
-  return plain(words);
+  if (words === '' || random.chance(0.4)) return quoteText(words);
+  return plainTerm(words);
 }
 
 /** A term; a word that is an operator is none behind a backslash. */
-function plain(text: string): string {
-  return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escaped(text);
+function plainTerm(text: string): string {
+  return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escapeText(text);
 }
 
 function writtenRange(
@@ -145,9 +147,9 @@ function writtenRange(
 ): string {
   const isPlain = (bound: string): boolean => /^[\w.-]+$/.test(bound) && bound !== 'TO';
   const end = (bound: string | null): string =>
-    bound === null ? '*' : isPlain(bound) && random.chance(0.7) ? bound : quoted(bound);
+    bound === null ? '*' : isPlain(bound) && random.chance(0.7) ? bound : quoteText(bound);
   const comparand = (bound: string): string =>
-    random.chance(0.5) ? escaped(bound) : quoted(bound);
+    random.chance(0.5) ? escapeText(bound) : quoteText(bound);
   if (to === null && from !== null && from !== '' && random.chance(0.5))
     return `${ends.startsWith('[') ? '>=' : '>'}${comparand(from)}`;
   if (from === null && to !== null && to !== '' && random.chance(0.5))
@@ -155,10 +157,10 @@ function writtenRange(
   return `${ends[0]!}${end(from)} TO ${end(to)}${ends[1]!}`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s\u3000]/g, '\\$&');
 }

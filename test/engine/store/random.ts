@@ -29,8 +29,8 @@ export function random(seed: number): () => number {
 }
 
 type Random = () => number;
-const below = (next: Random, n: number) => Math.floor(next() * n);
-const pick = <T>(next: Random, from: readonly T[]): T => from[below(next, from.length)]!;
+const randomBelow = (next: Random, n: number) => Math.floor(next() * n);
+const pick = <T>(next: Random, from: readonly T[]): T => from[randomBelow(next, from.length)]!;
 
 const scalarTypes: readonly Exclude<StoredType, 'object'>[] = [
   'boolean', 'date', 'double', 'float', 'integer', 'long', 'string', 'text', 'blob', 'json',
@@ -52,7 +52,7 @@ const names = [
 /** Up to `most` columns of every kind, nested to the given depth. */
 export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   const columns: Column[] = [];
-  const count = 1 + below(next, most);
+  const count = 1 + randomBelow(next, most);
   for (let i = 0; i < count; i++) {
     const name = `${pick(next, names)}${i}`;
     const isObject = depth > 0 && next() < 0.3;
@@ -66,7 +66,7 @@ export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   return columns;
 }
 
-const words = [
+const sampleWords = [
   '',
   'PASS',
   'é',
@@ -97,7 +97,7 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
   if (next() < style.nulls) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
-    const length = next() < 0.2 ? 0 : below(next, 4);
+    const length = next() < 0.2 ? 0 : randomBelow(next, 4);
     const items = { ...style, nulls: style.nulls > 0 ? 0.2 : 0 };
     return Array.from({ length }, () => randomValue(next, item, items, row));
   }
@@ -107,7 +107,9 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
     );
     return Object.fromEntries(entries);
   }
-  const n = { constant: 7, few: below(next, 5), rising: row, wild: below(next, 1e9) }[style.kind];
+  const n = { constant: 7, few: randomBelow(next, 5), rising: row, wild: randomBelow(next, 1e9) }[
+    style.kind
+  ];
   switch (column.type) {
     case 'boolean':
       return n % 2 === 1;
@@ -124,7 +126,8 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
     case 'double':
       return style.kind === 'wild' && next() < 0.3 ? pick(next, doubles) : n / 7;
     default: {
-      const text = style.kind === 'wild' && next() < 0.5 ? pick(next, words) : `GRCh38-1-${n}`;
+      const text =
+        style.kind === 'wild' && next() < 0.5 ? pick(next, sampleWords) : `GRCh38-1-${n}`;
       return column.type === 'json' ? JSON.stringify(text) : text;
     }
   }

@@ -14,7 +14,7 @@ interface Dialect {
   readonly end: string;
 }
 
-const odd = {
+const oddCells = {
   seqid: ['chr2', 'a%20b', '%zz', '.', '', '>x', ' '],
   source: ['.', '', 'a b', 'x;y', 'c="d"'],
   start: ['', '.', '0', 'x', '1e3', '9000000000'],
@@ -81,24 +81,24 @@ const gtf: Dialect = {
 
 function featuresOf(next: Random, { head, attribute, end }: Dialect, share: number): string {
   const lineEnd = pick(next, ['\n', '\r\n']);
-  const or = <T>(usual: T, others: readonly T[]): T =>
+  const orOther = <T>(usual: T, others: readonly T[]): T =>
     next() < share / 9 ? pick(next, others) : usual;
   let text = head.replaceAll('\n', lineEnd);
   while (text.length < 1.2 * scanBytes) {
     const from = 1 + Math.floor(next() * 1e6);
     const line = [
-      or(pick(next, ['1', 'chrX', '2']), odd.seqid),
-      or(pick(next, ['havana', '.']), odd.source),
-      or('exon', ['.', '']),
-      or(String(from), odd.start),
-      or(String(from + 9), odd.stop),
-      or(pick(next, ['.', '0.5']), odd.score),
-      or(pick(next, ['+', '-', '.']), odd.strand),
-      or(pick(next, ['.', '2']), odd.phase),
-      or(
+      orOther(pick(next, ['1', 'chrX', '2']), oddCells.seqid),
+      orOther(pick(next, ['havana', '.']), oddCells.source),
+      orOther('exon', ['.', '']),
+      orOther(String(from), oddCells.start),
+      orOther(String(from + 9), oddCells.stop),
+      orOther(pick(next, ['.', '0.5']), oddCells.score),
+      orOther(pick(next, ['+', '-', '.']), oddCells.strand),
+      orOther(pick(next, ['.', '2']), oddCells.phase),
+      orOther(
         Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
         ['.', '', 'a=1\tb=2'],
-      ) + or('', [end, `${end} `]),
+      ) + orOther('', [end, `${end} `]),
     ];
     text += line.join('\t') + lineEnd;
     if (next() < share)

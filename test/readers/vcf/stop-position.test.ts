@@ -17,7 +17,7 @@ interface Placed {
 }
 
 /** The stops of the records of a line, in the order of its alleles. */
-async function stops(version: string, line: string): Promise<number[]> {
+async function stopsOf(version: string, line: string): Promise<number[]> {
   const path = join(folder, 'extent.vcf');
   const [alt, info, samples = ''] = line.split(' ') as [string, string, string?];
   const names = samples
@@ -95,7 +95,7 @@ describe('the stop position of a record', () => {
       versions.split(' ').map((version) => [version, line, want] as const),
     ),
   )('VCF %s: %j stops at %j', async (version, line, want) => {
-    expect(await stops(version, line)).toEqual(want);
+    expect(await stopsOf(version, line)).toEqual(want);
   });
 
   test('is the END that bcftools computes, for symbolic alleles', async () => {
@@ -115,8 +115,8 @@ describe('the stop position of a record', () => {
         for (const { allele, reference_allele: ref, genomic_coordinates: at } of found) {
           // A translocation's END is on the other chromosome, which bcftools cannot know.
           const isStretch = allele.startsWith('<') && allele !== '<TRA>';
-          const want = isStretch ? Number(end) : Number(pos) + ref.length - 1;
-          expect([line, allele, at.stop]).toEqual([line, allele, want]);
+          const expectedStop = isStretch ? Number(end) : Number(pos) + ref.length - 1;
+          expect([line, allele, at.stop]).toEqual([line, allele, expectedStop]);
         }
       }
     }

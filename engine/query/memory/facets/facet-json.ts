@@ -2,9 +2,9 @@ import { budgets } from '../../../core/budgets.js';
 
 import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
-import { merged, type Merged, type MergedBuckets } from './merge.js';
+import { mergeFacets, type Merged, type MergedBuckets } from './merge.js';
 import { doubleText } from '../../results/number-text.js';
-import { byParent, ordered } from './bucket-order.js';
+import { byParent, orderedBuckets } from './bucket-order.js';
 import type { FacetPartial } from './partial.js';
 
 /**
@@ -15,7 +15,7 @@ export function facetJson(
   facets: readonly Facet[],
   partials: readonly (readonly FacetPartial[])[],
 ): readonly string[] {
-  const roots = facets.map((facet, index) => merged(facet, partials.map((own) => own[index]!))); // prettier-ignore
+  const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((own) => own[index]!))); // prettier-ignore
   const counts = { facetTerms: 0, facetBuckets: 0 };
   const shown = roots.map((root) => shownOf(root, [0], counts));
   return shown.map((root) => answerOf(root, 0));
@@ -40,7 +40,9 @@ function shownOf(
   if (facet.kind === 'count' || facet.kind === 'percentiles')
     return { node, below: all, nested: [] };
   const limit = facet.kind === 'terms' ? facet.limit : Infinity;
-  const below = new Map([...all].map(([parent, own]) => [parent, ordered(node, own, limit)]));
+  const below = new Map(
+    [...all].map(([parent, own]) => [parent, orderedBuckets(node, own, limit)]),
+  );
   const budget = facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   for (const own of below.values()) counts[budget] += own.length;
   if (counts[budget] > budgets[budget]) throw tooManyBuckets(facet.field.name, budget);
@@ -83,7 +85,7 @@ function percentiles(
   buckets: ArrayLike<number>,
 ): string {
   const { keys, keyOf, counts } = node;
-  const sorted = ordered(node, buckets, Infinity);
+  const sorted = orderedBuckets(node, buckets, Infinity);
   const ends = new Float64Array(sorted.length);
   let total = 0;
   for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sorted[i]!]!;

@@ -3,21 +3,21 @@ import { acquireBytes, wordsOf } from '../selection-bytes.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
-/** Which entries of a dictionary satisfy a condition. */
+/** The entries of a dictionary that satisfy a condition. */
 interface MatchTable {
-  /** One byte per entry: 1 for a match. */
+  /** One byte per entry: 1 if it satisfies the condition. */
   table: Uint8Array;
   /** Number of entries that have been tested. */
   known: number;
   /** Number of matches. */
   hits: number;
-  /** The index of one match. */
+  /** The index of one entry that satisfies the condition. */
   last: number;
 }
 
 /**
- * Tests the entries of a dictionary from index `from` on, and calls `add` with the indices of those that satisfy the condition.
- * Returns a reason if it cannot be carried out.
+ * Tests the entries of a dictionary from index `from` on, and calls `add` with the indices of matching entries. Returns a reason if it cannot be
+ * carried out.
  */
 export type EntryTest = (
   dictionary: Dictionary,
@@ -29,7 +29,7 @@ export type EntryTest = (
 export interface DictionaryTest {
   /** Selects the values whose entries satisfy the condition. */
   find(values: DictionaryValues, count: number, within: SelectionVector): Tested;
-  /** Whether any of these entries satisfies the condition. */
+  /** Whether any of these strings satisfies the condition. */
   isAmong(strings: DistinctStrings): boolean | Unsupported;
 }
 
@@ -52,12 +52,14 @@ export function dictionaryTest(test: EntryTest): DictionaryTest {
     },
     find({ indices, dictionary, distinct }, count, within) {
       const matches = matchesIn(dictionary);
-      return isUnsupported(matches) ? matches : found(matches, indices, distinct, count, within);
+      return isUnsupported(matches)
+        ? matches
+        : matchesOfTable(matches, indices, distinct, count, within);
     },
   };
 }
 
-function found(
+function matchesOfTable(
   { table, hits, known, last }: MatchTable,
   indices: DictionaryValues['indices'],
   distinct: Int32Array | undefined,

@@ -3,7 +3,7 @@ import { invert } from '../selection-bytes.js';
 import type { OfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
-import { listed } from './number-list.js';
+import { listTest } from './number-list.js';
 import {
   doubleSpan,
   spanWithinSafeIntegers,
@@ -76,7 +76,7 @@ function isExact(value: bigint): boolean {
 }
 
 function listedNumbers(wanted: readonly number[]): ValueTest {
-  const find = listed(wanted);
+  const find = listTest(wanted);
   return numeric((values, count, within) => {
     if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
     return find(values.numbers, count, within);

@@ -40,13 +40,13 @@ export function cachedTest(key: string, test: RowTest): RowTest {
 
 /** A condition on single values, prepared for one query. */
 export interface ValueTest {
-  /** It looks strings up by their hashes, which takes the same time however few rows are wanted. */
+  /** True if strings are looked up by their hashes, which takes the same time however few rows are wanted. */
   readonly probesHashes?: true;
-  /** It is so slow that values of unwanted rows must be skipped one by one. */
+  /** True if the test is so slow that values of unwanted rows must be skipped one by one. */
   readonly skipsUnwanted?: true;
   /** Whether any of these strings satisfies the condition; absent for conditions on other values. */
   readonly isAmong?: (strings: DistinctStrings) => boolean | Unsupported;
-  /** Which of the values 0 to `count` satisfy the condition; correct for those of `within` only. */
+  /** The values from 0 to before `count` that satisfy the condition; correct only for values in `within`. */
   find(
     values: ColumnValues,
     count: number,
@@ -65,12 +65,13 @@ export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
     const column = view.column(field);
     if (column === undefined) return 'none';
     const part = partOf(column, within, test);
-    if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
-    return found(column, test, within, () => view.hashes?.(field));
+    if (part !== undefined)
+      return shiftTested(rowsOfTest(part.column, test, part.within), part, column);
+    return rowsOfTest(column, test, within, () => view.hashes?.(field));
   });
 }
 
-function found(
+function rowsOfTest(
   column: MemoryColumn,
   test: ValueTest,
   within: SelectionVector,
@@ -83,7 +84,7 @@ function found(
   return rowsOf(test.find(values, count, wanted, hashes), offsets, rows);
 }
 
-/** Consecutive rows of a column. */
+/** A range of consecutive rows of a column. */
 interface Part {
   readonly column: MemoryColumn;
   readonly within: SelectionVector;
@@ -100,7 +101,7 @@ function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest):
   return { column: columnRows(column, from, to), within: within.subarray(from, to), from };
 }
 
-function shifted(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {
+function shiftTested(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {
   if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
   const mask = new Uint8Array(whole.rows);
@@ -179,7 +180,7 @@ function valuesWithin(
   return mask;
 }
 
-/** The rows that these values belong to. */
+/** The rows to which the found values belong. */
 function rowsOf(found: Tested, offsets: Int32Array, rows: number): Tested {
   if (found === 'none' || isUnsupported(found)) return found;
   if (found !== 'all' && isSparse(found)) return rowsOfSome(found, offsets, rows);

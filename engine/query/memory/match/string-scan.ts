@@ -4,7 +4,7 @@ import { rowOf } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
 import { stringAt } from './string-test.js';
 
-/** With fewer bytes between two hits on average, the values are searched one by one. */
+/** With fewer bytes than this between two hits on average, the values are searched one by one. */
 const denseHits = 100;
 
 /** Selects the values that contain a string: searches all bytes at once and maps hits to values; 30 to 40 ms for 55 MB. */
@@ -131,7 +131,7 @@ export function scanEnding(
   }
 }
 
-/** Selects the values that equal one of these strings, where there is no table of hashes: a weak hash of each value rules out most. */
+/** Selects the values that equal one of these strings, if there is no hash table: a weak hash of each value rules out most. */
 export function scanEqual(
   values: Utf8Strings,
   count: number,

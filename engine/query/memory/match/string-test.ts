@@ -31,7 +31,7 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
   };
 }
 
-/** Tests every entry by itself. */
+/** Tests each entry separately. */
 export function eachEntry(test: (entry: string) => boolean): EntryTest {
   return ({ strings }, from, add) => {
     for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
@@ -72,7 +72,7 @@ export class PatternBudget {
     return !this.#isExceeded();
   }
 
-  /** What a test returns that has exceeded the budget. */
+  /** The result of a test that has exceeded the budget. */
   problem(): Unsupported | undefined {
     return this.#isExceeded() ? tooManyStrings() : undefined;
   }
@@ -82,7 +82,7 @@ export class PatternBudget {
   }
 }
 
-/** What a test returns that would have to examine more than `mostStrings`. */
+/** The result of a test that would have to examine more than `mostStrings` strings. */
 export function tooManyStrings(): Unsupported {
   return {
     unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxUnits} characters`,

@@ -9,23 +9,23 @@ import { isWrittenOut } from './equality.js';
 type Any = OfKind<'any'>;
 
 /**
- * One element of a list of objects satisfies the conditions inside. Choice: an element that is null is no element, and one without the
- * field satisfies its negated conditions.
+ * An element of a list of objects satisfies the inner conditions. Choice: an element that is null does not count as an element, and an element
+ * without a field satisfies negated conditions on it.
  */
 export const any: PredicateKind<Any> = {
   fields({ field, item }, fieldsOf) {
-    const inside = fieldsOf(item);
-    return inside.length > 0 ? inside : [field];
+    const fieldsInside = fieldsOf(item);
+    return fieldsInside.length > 0 ? fieldsInside : [field];
   },
   cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(nsPerRow.numbers)]),
   memorySupport({ field, item }, { column, memorySupport }) {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
       return unsupported(`${field.name} is not stored as a list of objects`);
-    const indexed = conditionsInside(item).find(
+    const indexedCondition = conditionsInside(item).find(
       ({ kind, field: { type } }) => type === 'text' && (kind === 'terms' || kind === 'phrase'),
     );
-    return indexed === undefined
+    return indexedCondition === undefined
       ? memorySupport(item)
       : unsupported(`the index of terms does not tell the elements of ${field.name}`);
   },
@@ -43,8 +43,8 @@ export const any: PredicateKind<Any> = {
     if (list === undefined || !list.isMany) return 'false';
     const { sql, column } = list;
     const test = (element: string): string => {
-      const inside = within(inElement(statement, field, column, element));
-      return `${dialect.present(element, column)} AND ${inside.sql(item)}`;
+      const conditionInside = within(inElement(statement, field, column, element));
+      return `${dialect.present(element, column)} AND ${conditionInside.sql(item)}`;
     };
     return `(${needsRows(predicate) ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
   },
@@ -55,7 +55,7 @@ export const any: PredicateKind<Any> = {
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,
 };
 
-/** True if a condition inside is written as a subquery, which a lambda cannot hold. */
+/** True if an inner condition is written as a subquery, which a lambda cannot contain. */
 export function needsRows({ item }: Any): boolean {
   return conditionsInside(item).some(
     (condition) => condition.kind === 'in' && !isWrittenOut(condition),

@@ -16,7 +16,7 @@ import {
   type ValueRange,
 } from '../value-bounds.js';
 
-/** The parts of a condition on single values; `valueKind` makes the entry of them. */
+/** The parts of a condition on single values, from which `valueKind` makes a `PredicateKind`. */
 export interface ValueKind<C extends ValueCondition> {
   cost(condition: C): Cost;
   /** Why the memory executor does not evaluate it over values of this family; undefined if it does. */
@@ -32,9 +32,9 @@ export interface ValueKind<C extends ValueCondition> {
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
-  /** All strings that satisfy the condition, where these are few; undefined if they are not. */
+  /** All strings that satisfy the condition, if they are few; else undefined. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
-  /** Where the records with matching variants lie, if the field is that of variants; undefined if this is not known. */
+  /** The condition on coordinates that records with a matching variant satisfy, for a field of variants; undefined if it is not known. */
   place?(condition: C): Predicate | undefined;
   /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
   valueSql(condition: C, statement: Statement): (value: string) => string;
@@ -44,7 +44,7 @@ export interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** As in `PredicateKind`; absent: there are none. */
+  /** As in `PredicateKind`; none if absent. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
@@ -71,14 +71,14 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const mayLie = place && mayHold(place);
       const find = columnFinder(field);
       /** Null: the bounds do not tell. Where variants are found by their places, it is not asked. */
-      let inside: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
+      let insideBounds: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
       const isInside = (min: Statistic, max: Statistic): boolean => {
-        if (inside === undefined && !field.isNumberInText)
-          inside =
+        if (insideBounds === undefined && !field.isNumberInText)
+          insideBounds =
             stringsTest(parts.between?.(condition, caseVariants)) ??
             boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
-        inside ??= null;
-        return inside === null || inside(min, max);
+        insideBounds ??= null;
+        return insideBounds === null || insideBounds(min, max);
       };
       /** Null: the strings that satisfy the condition are not known. */
       let hashes: readonly FilterHash[] | null | undefined;
@@ -147,12 +147,13 @@ export function onlyStrings(
   return family === 'string' ? undefined : `${kind} does not apply to ${field.name}, which holds no strings`; // prettier-ignore
 }
 
-/** Values in a description: at most three of them, each shortened. */
+/** Describes values: at most three, each shortened. */
 export function describeValues(values: readonly Scalar[]): string {
-  const shown = values.slice(0, 3).map((value) => {
+  const shownValues = values.slice(0, 3).map((value) => {
     const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
     return text.length > 60 ? `${text.slice(0, 57).toWellFormed()}...` : text;
   });
-  if (values.length > shown.length) shown.push(`${values.length - shown.length} more`);
-  return shown.join(', ');
+  if (values.length > shownValues.length)
+    shownValues.push(`${values.length - shownValues.length} more`);
+  return shownValues.join(', ');
 }

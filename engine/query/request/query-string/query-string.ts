@@ -77,8 +77,9 @@ class Compiler {
       const isRequired = clauses.some(({ sign }) => sign === 'required');
       (isRequired ? required : optional).push(and(items.map(({ predicate }) => predicate)));
     }
-    const wanted = required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
-    return { predicate: and([wanted, ...excluded.map(not)]), scores };
+    const wantedPredicate =
+      required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
+    return { predicate: and([wantedPredicate, ...excluded.map(not)]), scores };
   }
 
   #clause({ sign, atom, boost }: Clause): CompiledQueryString {
@@ -106,9 +107,9 @@ class Compiler {
   /** Choice: conditions in braces do not rank, and braces behind a field that is no list of objects match nothing. */
   #element(name: string, level: Level): CompiledQueryString {
     const row = this.fields.find(name);
-    const inside = row && elementFields(this.fields, row);
-    if (!inside) return unranked(none);
-    const { predicate } = new Compiler(inside, this.size).level(level);
+    const fieldsInside = row && elementFields(this.fields, row);
+    if (!fieldsInside) return unranked(none);
+    const { predicate } = new Compiler(fieldsInside, this.size).level(level);
     return unranked(any(fieldRef(row), predicate));
   }
 
@@ -154,7 +155,7 @@ function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
 
 /** Text without wildcards: a phrase in a field of type text or string, a value to equal in any other field. */
 function textIn(text: string, field: FieldRef): Predicate {
-  if (!holdsText(field)) return comparable(() => condition(field, '', text));
+  if (!holdsText(field)) return noneIfIncomparable(() => condition(field, '', text));
   const list = tokenize(coordinate(field, text) as string);
   if (list.length > 0) return node({ kind: 'phrase', field, terms: list });
   // The text has no terms (`<*>`, say), so only a whole value can equal it.
@@ -165,11 +166,11 @@ function textIn(text: string, field: FieldRef): Predicate {
 function rangeIn(low: RangeEndText | null, high: RangeEndText | null, field: FieldRef): Predicate {
   if (field.type === 'text') return none;
   if (low === null && high === null) return not(node({ kind: 'missing', field }));
-  return comparable(() => interval(field, low, high));
+  return noneIfIncomparable(() => interval(field, low, high));
 }
 
 /** The predicate that `build` returns; none if the value cannot be read as the field's type. */
-function comparable(build: () => Predicate): Predicate {
+function noneIfIncomparable(build: () => Predicate): Predicate {
   try {
     return build();
   } catch (error) {

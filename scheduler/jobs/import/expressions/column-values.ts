@@ -24,7 +24,7 @@ export interface FieldReader {
   read(i: number): PyValue | undefined;
   /** The type of the values. */
   readonly type: string;
-  /** As `columnCodes`, or as `tableCodes` with a table; -1 also where an object lacks the value. */
+  /** The codes, as in `columnCodes`, or as in `tableCodes` with a table; -1 also where an object lacks the value. */
   codes(table?: ValueTable): DictionaryCodes | null;
   /** The values of a column of numbers; null for other columns. */
   numbers(): NumberColumn | null;
@@ -34,7 +34,7 @@ export interface FieldReader {
 
 /** A column of texts. */
 export interface TextColumn extends PackedTexts {
-  /** Null if no value is null. */
+  /** Whether a value is not null; null if no value is. */
   readonly isValid: ((i: number) => boolean) | null;
 }
 
@@ -61,9 +61,9 @@ export function memberReader(
   const hasObject = validity(data);
   const { children = [] } = column;
   const at = children.findIndex((child) => child.name === name);
-  const full = whole?.children?.find((child) => child.name === name);
+  const fullColumn = whole?.children?.find((child) => child.name === name);
   if (at < 0) {
-    if (full === undefined || rest.length > 0) return undefined;
+    if (fullColumn === undefined || rest.length > 0) return undefined;
     return {
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
       type: 'null',
@@ -72,7 +72,7 @@ export function memberReader(
       texts: () => null,
     };
   }
-  const reader = memberReader(children[at]!, data.children[at]!, full, rest);
+  const reader = memberReader(children[at]!, data.children[at]!, fullColumn, rest);
   if (hasObject === null || !reader) return reader;
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
@@ -146,16 +146,16 @@ function listReader(column: Column, data: Data, whole: Column | undefined): Valu
 
 function objectReader(children: Columns, data: Data, whole: Columns): ValueAt {
   const members = children.map((child, i) => {
-    const full = whole.find(({ name }) => name === child.name);
-    return [child.name, valueReader(child, data.children[i]!, full)] as const;
+    const fullColumn = whole.find(({ name }) => name === child.name);
+    return [child.name, valueReader(child, data.children[i]!, fullColumn)] as const;
   });
-  const others = whole.flatMap(({ name }) =>
+  const otherNames = whole.flatMap(({ name }) =>
     children.some((child) => child.name === name) ? [] : [name],
   );
   return (i) => {
     const dict = new PyDict();
     for (const [name, read] of members) dict.map.set(name, read(i));
-    for (const name of others) dict.map.set(name, null);
+    for (const name of otherNames) dict.map.set(name, null);
     return dict;
   };
 }
@@ -210,13 +210,13 @@ function halvesOf(values: BigInt64Array): Int32Array {
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   const offsets = valueOffsets as Int32Array;
-  const used = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
-  const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, used);
-  let left = length >> 4;
+  const usedBytes = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
+  const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, usedBytes);
+  let bitsLeft = length >> 4;
   let all: string | undefined;
   return (i) => {
     if (all !== undefined) return all.slice(offsets[i], offsets[i + 1]);
-    if (left-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
+    if (bitsLeft-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
     return bytes.toString('utf8', offsets[i], offsets[i + 1]);
   };
 }

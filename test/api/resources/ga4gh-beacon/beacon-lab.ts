@@ -104,8 +104,8 @@ export async function startBeaconLab(): Promise<BeaconLab> {
       const dataset_id = await newDataset(more);
       const source = records === undefined ? { object_id: fileId } : { records };
       const fields = target_fields.filter(({ name }) => records === undefined ? name !== 'gene' : name in (records[0] ?? {})); // prettier-ignore
-      const made = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+      const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       if (json['status'] !== 'completed') throw new Error(String(json['error_message']));
       if (granularity !== undefined) await setGranularity(dataset_id, granularity);
       return dataset_id;

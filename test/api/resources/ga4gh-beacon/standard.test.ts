@@ -18,12 +18,12 @@ const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconLab();
 const root = '/beacon/v2/acme';
 
 let id: number;
-let counting: number;
+let countBeacon: number;
 let variantId: string;
 beforeAll(async () => {
   const open = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
   id = await newBeacon('record', { vault_id: open });
-  counting = await newBeacon('count', { vault_id: open });
+  countBeacon = await newBeacon('count', { vault_id: open });
   await newBeacon('boolean', { vault_id: open });
   const records = [
     { variant: 'chr13-32316461-A-G', gene: 'BRCA2' },
@@ -205,8 +205,8 @@ describe('the sections of the framework', () => {
     const { entryTypes } = await response('/entry_types');
     for (const set of Object.values(endpointSets as Readonly<Record<string, Json>>)) {
       expect(Object.keys(entryTypes as Json)).toContain(set['entryType']);
-      const more = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
-      const urls = [set['rootUrl'], set['singleEntryUrl'], set['filteringTermsUrl'], set['openAPIEndpointsDefinition'], ...more.map(({ url }) => url)]; // prettier-ignore
+      const moreEndpoints = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
+      const urls = [set['rootUrl'], set['singleEntryUrl'], set['filteringTermsUrl'], set['openAPIEndpointsDefinition'], ...moreEndpoints.map(({ url }) => url)]; // prettier-ignore
       const entry = set['entryType'] === 'dataset' ? String(id) : variantId;
       for (const url of urls.filter((one) => typeof one === 'string')) {
         const { status } = await ann.get(url.replace('{id}', encodeURIComponent(entry)));
@@ -221,8 +221,8 @@ describe('the sections of the framework', () => {
     expect(terms.map((term) => term.id)).toEqual(expect.arrayContaining(['info.AF', 'variant']));
     for (const term of terms) {
       expect(term.type).toBe('alphanumeric');
-      const asked = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
-      expect([term.id, asked.status]).toEqual([term.id, 200]);
+      const operatorAnswer = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
+      expect([term.id, operatorAnswer.status]).toEqual([term.id, 200]);
     }
     const { filteringTerms: second } = await response(`/datasets/${id}/filtering_terms?limit=2&skip=1`); // prettier-ignore
     expect(second).toEqual(terms.slice(2, 4));
@@ -279,7 +279,7 @@ describe('genomic variations', () => {
       const { resultSets: sets } = await response(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
     }
-    for (const path of [`${id}:x`, String(id), 'x', `${counting}:x`])
+    for (const path of [`${id}:x`, String(id), 'x', `${countBeacon}:x`])
       expect((await ann.get(`${root}/g_variants/${path}`)).status).toBe(404);
   });
 
@@ -310,9 +310,9 @@ describe('genomic variations', () => {
 });
 
 describe('filters', () => {
-  const above = (least: number): number => calls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
+  const countAbove = (least: number): number => calls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
   test.each([
-    [{ id: 'info.AF', operator: '>', value: '0.1' }, above(0.1)],
+    [{ id: 'info.AF', operator: '>', value: '0.1' }, countAbove(0.1)],
     [{ id: 'info.AF', operator: '<=', value: '0.01' }, 1],
     [{ id: 'info.AF', operator: '=', value: '0.2' }, 1],
     [{ id: 'info.AF', operator: '!', value: '0.2' }, calls.length - 1],
@@ -327,11 +327,11 @@ describe('filters', () => {
     const { json } = await ann.post(`${root}/datasets/${id}/g_variants`, body);
     expect(json['responseSummary']).toEqual({ exists: total > 0, numTotalResults: total });
     const { operator = '=' } = filter as { operator?: string };
-    const written = `${filter.id}:${operator}${filter.value}`;
+    const filterText = `${filter.id}:${operator}${filter.value}`;
     const summary = (json['meta'] as Json)['receivedRequestSummary'] as Json;
-    expect(summary['filters']).toEqual([written]);
-    const same = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(written)}`); // prettier-ignore
-    expect(same.json['responseSummary']).toEqual(json['responseSummary']);
+    expect(summary['filters']).toEqual([filterText]);
+    const sameAnswer = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(filterText)}`); // prettier-ignore
+    expect(sameAnswer.json['responseSummary']).toEqual(json['responseSummary']);
   });
 
   test('are joined by AND', async () => {

@@ -7,7 +7,7 @@ import type {
 } from '../../../../engine/query/memory/column.js';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
@@ -25,8 +25,8 @@ import { selectedBy } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
 /* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
-const own = process.env['STRANDLAKE_SEED'];
-const seeds = own === undefined ? [1, 2, freshSeed] : [Number(own)];
+const givenSeed = process.env['STRANDLAKE_SEED'];
+const seeds = givenSeed === undefined ? [1, 2, freshSeed] : [Number(givenSeed)];
 
 type Plain = number | bigint | string | boolean;
 
@@ -81,7 +81,7 @@ function texts(values: readonly Plain[]): ColumnValues {
   return stringsOf(values as readonly string[]);
 }
 
-function ascending(value: (i: number) => Plain, rows: number): () => Plain {
+function ascendingValues(value: (i: number) => Plain, rows: number): () => Plain {
   let next = 0;
   return () => value(Math.floor((next++ / rows) * 20));
 }
@@ -103,8 +103,8 @@ function madeFields(random: Random, rows: number): readonly Field[] {
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
     fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
     // As records often are: sorted, so that what is wanted lies together.
-    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
-    fieldOf(random, 'start', 'long', rows, ascending((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
+    fieldOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
     fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), indices(Uint8Array)), // prettier-ignore
     fieldOf(random, 'some', 'string', rows, word, indices(Uint16Array)),
     fieldOf(random, 'many', 'string', rows, id, indices(Uint32Array)),
@@ -122,14 +122,14 @@ function compare(a: Plain, b: Plain): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function holds(predicate: Predicate, fields: readonly Field[], row: number): boolean {
+function matchesRow(predicate: Predicate, fields: readonly Field[], row: number): boolean {
   switch (predicate.kind) {
     case 'and':
-      return predicate.items.every((item) => holds(item, fields, row));
+      return predicate.items.every((item) => matchesRow(item, fields, row));
     case 'or':
-      return predicate.items.some((item) => holds(item, fields, row));
+      return predicate.items.some((item) => matchesRow(item, fields, row));
     case 'not':
-      return !holds(predicate.item, fields, row);
+      return !matchesRow(predicate.item, fields, row);
     case 'all':
     case 'none':
       return predicate.kind === 'all';
@@ -141,11 +141,11 @@ function holds(predicate: Predicate, fields: readonly Field[], row: number): boo
   }
 }
 
-const known = new WeakMap<Predicate, ReadonlySet<Plain>>();
+const knownValues = new WeakMap<Predicate, ReadonlySet<Plain>>();
 
 function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<Plain> {
-  const keys = known.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
-  known.set(predicate, keys);
+  const keys = knownValues.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
+  knownValues.set(predicate, keys);
   return keys;
 }
 
@@ -230,7 +230,7 @@ describe('over thousands of rows', () => {
       for (let i = 0; i < 60; i++) {
         const predicate = randomPredicate(random, fields, 3);
         const wanted: number[] = [];
-        for (let row = 0; row < rows; row++) if (holds(predicate, fields, row)) wanted.push(row);
+        for (let row = 0; row < rows; row++) if (matchesRow(predicate, fields, row)) wanted.push(row);
         const selection = selectedBy(predicate)(view);
         const found = firstRows(selection, rows, rows);
         expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
@@ -249,12 +249,12 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
   const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };
-  expect(completed(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
+  expect(runToEnd(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
   const prefix: Predicate = node({ kind: 'prefix', field, text: 'rs9999' });
   const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
-  expect(completed(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
+  expect(runToEnd(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
-  expect(completed(matcher(opposite)(view))).toEqual(tooMany);
+  expect(runToEnd(matcher(opposite)(view))).toEqual(tooMany);
   // The pattern is matched only against the rows that the cheaper prefix has selected.
   const few = selectedBy(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);

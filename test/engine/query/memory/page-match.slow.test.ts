@@ -13,7 +13,7 @@ import {
   spansToRead,
 } from '../../../../engine/query/memory/page-match.js';
 import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
-import { completed } from '../../../../engine/query/memory/cooperative-tasks.js';
+import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import {
   countOf,
   rowNumbers,
@@ -25,7 +25,7 @@ import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
-import { explained } from '../explained.js';
+import { explainQuery } from '../explained.js';
 import { filterTest } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
@@ -199,7 +199,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         if (spans === undefined) continue;
         evaluated += spans.length;
         const own = matchSpans(spans, view, matcher(predicate))!;
-        const whole = completed(matcher(predicate)(view)) as SelectionVector;
+        const whole = runToEnd(matcher(predicate)(view)) as SelectionVector;
         const isSame = isDeepStrictEqual(rowNumbers(own, rowCount), rowNumbers(whole, rowCount));
         expect([filters, isSame]).toEqual([filters, true]);
       }
@@ -227,7 +227,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     try {
       const copy = await own.dataset(columns, [rows]);
       const access = async (filters: unknown): Promise<unknown> =>
-        (await explained(own, copy, { filters })).explain.access;
+        (await explainQuery(own, copy, { filters })).explain.access;
       const variant = some(123)['variant'];
       expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
       // Now and then, a filter finds what is not there.
@@ -295,7 +295,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       try {
         const { predicate } = parseQuery({ filters }, dataset.fields);
         const view = cache.view(snapshot, segment);
-        const selected = completed(matcher(predicate)(view));
+        const selected = runToEnd(matcher(predicate)(view));
         const isRead = fieldsRead(predicate).map((field) =>
           cache.pages(snapshot, segment).hasColumn(fieldName(field)),
         );

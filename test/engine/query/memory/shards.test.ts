@@ -30,7 +30,7 @@ const columns = [
 ];
 
 /** Seven segments of up to 400 records, in this folder. */
-async function written(bench: Bench): Promise<Dataset> {
+async function writeSegments(bench: Bench): Promise<Dataset> {
   const random = new Random(seed);
   const maybe = <T>(value: T): T | null => (random.chance(0.1) ? null : value);
   const segments = Array.from({ length: 7 }, () =>
@@ -50,7 +50,7 @@ async function written(bench: Bench): Promise<Dataset> {
 describe('shards in threads', () => {
   test(`answer as the SQL engine does (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const [ours, theirs] = [await written(threads), await written(sql)];
+    const [ours, theirs] = [await writeSegments(threads), await writeSegments(sql)];
     for (let i = 0; i < 60; i++) {
       const body = {
         filters: [
@@ -95,7 +95,7 @@ describe('shards in threads', () => {
   });
 
   test('stop when the client leaves, and when time is up', async () => {
-    const { snapshot, fields } = await written(threads);
+    const { snapshot, fields } = await writeSegments(threads);
     const asked = parseQuery({ filters: [['depth__gt', 5]] }, fields);
     const signal = AbortSignal.abort();
     await expect(runQuery(threads.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
@@ -143,7 +143,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('keep a segment where it is, and forget old snapshots', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const shards = new Shards(2, () => openInlineShard(1 << 20));
     const first = await shards.know(snapshot);
     for (let version = 2; version < 90; version++) await shards.know({ ...snapshot, version });
@@ -163,7 +163,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('leave the query of a thread that exits to the SQL engine, and tell its successor of the snapshot', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const { promise: death, reject: die } = Promise.withResolvers<never>();
     let events: ShardEvents | undefined;
     const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
@@ -191,7 +191,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('answer again after a thread was killed', async () => {
-    const { snapshot } = await written(threads);
+    const { snapshot } = await writeSegments(threads);
     const entry = new URL('./mortal-shard.js', import.meta.url).href;
     const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
     let thread: ShardThread | undefined;

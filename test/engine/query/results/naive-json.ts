@@ -75,14 +75,14 @@ export function naiveJson(column: Column, value: unknown): string | undefined {
     case 'string':
     case 'text':
     case 'blob':
-      return capitals(JSON.stringify(value));
+      return withCapitals(JSON.stringify(value));
     default:
       return String(value as bigint);
   }
 }
 
 /** Control characters are written with capital digits. */
-function capitals(json: string): string {
+function withCapitals(json: string): string {
   return json.replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) =>
     escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
   );
