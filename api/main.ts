@@ -15,7 +15,7 @@ import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { multipartLimits } from './http/app-context.js';
 import { logLine, stderrSink } from './http/log.js';
-import { keepHotColumns, loadHotColumns, warm } from './warm.js';
+import { keepHotColumns, loadHotColumns, warmCaches } from './warm.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, receives
@@ -33,7 +33,7 @@ const connections = 8;
 const longestWarmingMs = 3_000;
 
 /** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
-async function serve(config: Config): Promise<() => Promise<void>> {
+async function serveApi(config: Config): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
@@ -86,7 +86,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     await scheduler.start();
     await memoryStarted;
     const warming = new AbortController();
-    const warmedUp = warm(context, hotColumns.list, warming.signal, report);
+    const warmedUp = warmCaches(context, hotColumns.list, warming.signal, report);
     const saveHotColumns = keepHotColumns(data, hotColumns);
     closers.push(async () => {
       warming.abort();
@@ -150,8 +150,8 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-async function run(): Promise<void> {
-  const closeServer = await serve(JSON.parse(process.argv[2] ?? '{}') as Config);
+async function runApi(): Promise<void> {
+  const closeServer = await serveApi(JSON.parse(process.argv[2] ?? '{}') as Config);
   let isClosing = false;
   const stop = (): void => {
     if (isClosing) return;
@@ -164,4 +164,4 @@ async function run(): Promise<void> {
   process.on('disconnect', stop); // the supervisor is gone
 }
 
-run().catch(exitWithReason);
+runApi().catch(exitWithReason);

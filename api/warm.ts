@@ -28,7 +28,7 @@ interface Warming {
  * Warms the datasets, or without any the newest dataset; resolves when all of it is done, or the signal aborts. `report` takes what went
  * wrong.
  */
-export async function warm(
+export async function warmCaches(
   { catalog, store, queryEngine }: Warming,
   hot: readonly HotDataset[],
   signal: AbortSignal,

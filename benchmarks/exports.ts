@@ -5,10 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { cache, generateFile } from './generate.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 const runs = 3;
 /** Records of the workbook, at most. */
@@ -64,7 +71,7 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
     for (const format of ['csv', 'excel', 'parquet'])
       lines.push(await lineOrFailure(`memory, ${format}`, () => memoryLine(setup, format)));
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
-    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version, exceljs: '4.4.0' })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ DuckDB: version, exceljs: '4.4.0' })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('exports', text);
   } finally {
@@ -76,7 +83,7 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
 
 /** Ten columns: texts with few and with many values, numbers, dates and booleans. */
 function* exportLines(records: number): Generator<string> {
-  const random = seeded(20_261_124);
+  const random = seededRandom(20_261_124);
   for (let row = 0; row < records; row++) {
     yield `${JSON.stringify({
       variant: `GRCH38-1-${1000 * row + 1}-${1000 * row + 1}-T`,
@@ -100,24 +107,24 @@ async function formatLines(
 ): Promise<Line[]> {
   const [ours, theirs, durable]: [number[], number[], number[]] = [[], [], []];
   const target = join(folder, `peer.${format}`);
-  const question = `${format}, ${count(records)} records of 10 fields`;
+  const question = `${format}, ${recordCountText(records)} records of 10 fields`;
   const first = await lineOrFailure(format, async () => {
     for (let run = 0; run < runs; run++) {
       ours.push(await runExport(server, { dataset_id: datasetId, format }, records));
       const from = performance.now();
       await duckdb.run(`COPY t TO '${target}' (${copy})`);
       theirs.push((performance.now() - from) / 1000);
-      flush(target);
+      flushFile(target);
       durable.push((performance.now() - from) / 1000);
       rmSync(target);
     }
-    return line(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
+    return exportLine(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
   if (durable.length < runs) return [first];
-  return [first, line(question, ours, 'the same, flushed as ours', durable, null)];
+  return [first, exportLine(question, ours, 'the same, flushed as ours', durable, null)];
 }
 
-function flush(file: string): void {
+function flushFile(file: string): void {
   const descriptor = openSync(file, 'r+');
   fsyncSync(descriptor);
   closeSync(descriptor);
@@ -140,7 +147,7 @@ async function workbookLine(setup: ExportSetup): Promise<Line> {
     if (status !== 0) throw new Error(`exceljs ended with status ${status}`);
     theirs.push(Number(stdout));
   }
-  return line(`excel, ${count(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
+  return exportLine(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
 }
 
 /** The peak memory of API and worker during an export of all records, compared with an export of a fifth of them. */
@@ -160,9 +167,9 @@ async function memoryLine(
   const less = await peakOf(fewRecords);
   const peakOfAll = await peakOf(records);
   return {
-    question: `peak memory, API and worker, ${format} of ${count(records)} records`,
+    question: `peak memory, API and worker, ${format} of ${recordCountText(records)} records`,
     ours: `${peakOfAll.toFixed(0)} MB`,
-    peer: `${count(fewRecords)} records ${less.toFixed(0)} MB`,
+    peer: `${recordCountText(fewRecords)} records ${less.toFixed(0)} MB`,
     ratio: peakOfAll / less,
     limit: 1.2,
   };
@@ -186,7 +193,7 @@ async function runExport(server: BenchServer, body: object, records: number): Pr
   return seconds;
 }
 
-function line(
+function exportLine(
   question: string,
   ours: readonly number[],
   peer: string,
@@ -203,6 +210,6 @@ function line(
   };
 }
 
-function count(records: number): string {
+function recordCountText(records: number): string {
   return records.toLocaleString('en-US');
 }

@@ -1,7 +1,7 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 import type { BenchServer } from './server.js';
 import { type Line, median } from './table.js';
 
@@ -62,7 +62,7 @@ async function checkJoined(server: BenchServer, datasetId: number): Promise<void
 
 /** A tenth of the records has a key that the other dataset lacks. */
 function* keyLines(records: number): Generator<string> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   yield 'id,key,score\n';
   for (let i = 0; i < records; i++)
     yield `${i},K${random.below((knownRecords / 9) * 10)},${random.next().toFixed(4)}\n`;

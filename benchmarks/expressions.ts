@@ -12,7 +12,14 @@ import { computeFields } from '../scheduler/jobs/import/expressions/compute-fiel
 import { joinLine } from './expressions-join.js';
 import { cache, generateFile } from './generate.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 /** Fields with the kinds of work that expressions do, and the same in Python for records as dicts. */
 const fields = [
@@ -71,7 +78,7 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
       await lineOrFailure('join', () => joinLine(server, records)),
       await lineOrFailure('evaluation', () => evaluationLine(server, file, records)),
     ];
-    const text = `${markdown(lines)}\n\n${machine({ Python: pythonVersion() })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ Python: pythonVersion() })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('expressions', text);
   } finally {
@@ -118,7 +125,7 @@ async function evaluationLine(server: BenchServer, file: string, records: number
   const evaluatedRecords = Math.min(records, 200_000);
   const batches = await batchesOf(file, evaluatedRecords);
   const rows = batches.reduce((sum, batch) => sum + batch.rows, 0);
-  const ourTimes = Array.from({ length: 3 + runs }, () => evaluate(batches)).slice(3);
+  const ourTimes = Array.from({ length: 3 + runs }, () => secondsToEvaluate(batches)).slice(3);
   const ourMedian = median(ourTimes);
   const theirSeconds = await pythonSeconds(server, file, rows, records);
   return {
@@ -160,7 +167,7 @@ async function batchesOf(file: string, most: number): Promise<readonly Batch[]> 
 const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
 /** Computes the fields of all batches; returns the seconds of the processor. */
-function evaluate(batches: readonly Batch[]): number {
+function secondsToEvaluate(batches: readonly Batch[]): number {
   const expressions = {
     fields: targetFields,
     data: '{}',

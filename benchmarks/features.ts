@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { nodeProgram, pythonProgram } from './peers/peer.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 
 const seed = 20_261_122;
 
@@ -40,14 +40,14 @@ function* gff3Lines(records: number): Generator<string> {
       /\tID=gene:/.test(line),
     ),
   );
-  yield* copies(genes, records, '###\n');
+  yield* copyGenes(genes, records, '###\n');
 }
 
 function* gtfLines(records: number): Generator<string> {
   yield '#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const bytes = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
   const genes = genesOf(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
-  yield* copies(genes, records, '');
+  yield* copyGenes(genes, records, '');
 }
 
 /** Lines of the file, gene by gene. */
@@ -62,8 +62,8 @@ function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolea
 }
 
 /** Real genes in random order along the genome, with new coordinates, identifiers and names, and with their real structure. */
-function* copies(genes: readonly string[][], records: number, end: string): Generator<string> {
-  const random = seeded(seed);
+function* copyGenes(genes: readonly string[][], records: number, end: string): Generator<string> {
+  const random = seededRandom(seed);
   const step = 3.1e9 / Math.max(1, records);
   let writtenCount = 0;
   for (let copy = 1; writtenCount < records; copy++) {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Peer } from './peers/peer.js';
 import { childCpuSeconds, startServer, type BenchServer } from './server.js';
-import { type Line, machine, markdown, median, writeResult } from './table.js';
+import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
 
 /** One input format: its data, the reader that imports it, and the programs that it is compared with. */
 export interface Format {
@@ -31,12 +31,12 @@ export async function compareFormats(
   flags: ReadonlySet<string>,
 ): Promise<void> {
   const lines: Line[] = [];
-  for (const format of formats) lines.push(...(await compare(format, flags.has('--quick'))));
+  for (const format of formats) lines.push(...(await compareFormat(format, flags.has('--quick'))));
   const versions = new Map(
     formats.flatMap(({ peers }) => peers.map((peer) => [peer.name, peer.version()] as const)),
   );
   const peerVersions = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
-  const text = `${markdown(lines)}\n\n${machine(Object.fromEntries(peerVersions))}`;
+  const text = `${markdownTable(lines)}\n\n${machineText(Object.fromEntries(peerVersions))}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult(name, text);
 }
@@ -46,7 +46,7 @@ export function recordsOf(format: Format, isQuick: boolean): number {
   return isQuick ? Math.ceil(format.records / 50) : format.records;
 }
 
-async function compare(format: Format, isQuick: boolean): Promise<Line[]> {
+async function compareFormat(format: Format, isQuick: boolean): Promise<Line[]> {
   const records = recordsOf(format, isQuick);
   const file = await format.file(records);
   const largeFile = await format.file(5 * records);

@@ -21,7 +21,7 @@ export async function generateFile(
   const disk = createWriteStream(`${file}.part`);
   const out = pack === 'gzip' ? createGzip() : disk;
   if (out !== disk) out.pipe(disk);
-  for (const block of blocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
+  for (const block of cutBlocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
     if (!out.write(pack === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
   if (pack === 'bgzf') out.write(bgzfEnd);
   out.end();
@@ -43,7 +43,7 @@ export function newDigits(text: string, random: Random): string {
 }
 
 /** Cuts a text into blocks of `size` bytes; the last block may be smaller. */
-function* blocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
+function* cutBlocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
   let restOfPiece: Uint8Array = new Uint8Array(0);
   let text = '';
   for (const piece of pieces) {

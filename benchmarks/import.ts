@@ -4,7 +4,7 @@ import { bcftoolsPeers, bcftoolsVersion } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns } from './peers/columns.js';
 import { timeQueries } from './queries.js';
 import { startServer } from './server.js';
-import { type Line, machine, markdown, median, writeResult } from './table.js';
+import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
 
 /** Size of a run. `--quick` only checks that the benchmark works; its numbers mean nothing. */
 interface Size {
@@ -17,11 +17,11 @@ const fullSize: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns:
 const quickSize: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
 
 /** `npm run bench -- import`: compares a whole import with bcftools and DuckDB, measures memory, and compares queries on the result. */
-export async function run(flags: ReadonlySet<string>): Promise<void> {
+export async function runImports(flags: ReadonlySet<string>): Promise<void> {
   const size = flags.has('--quick') ? quickSize : fullSize;
   const lines = [...(await timeImports(size)), ...(await atLargeSize(size))];
   const versions = { bcftools: bcftoolsVersion() ?? 'not installed', DuckDB: duckdbVersion() };
-  const text = `${markdown(lines)}\n\n${machine(versions)}`;
+  const text = `${markdownTable(lines)}\n\n${machineText(versions)}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult('import', text);
 }

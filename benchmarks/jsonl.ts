@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_401;
 
@@ -41,7 +41,7 @@ const realRecords = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json',
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as ClinvarRecord);
-const conditions = realRecords.flatMap(({ classifiedRecord }) =>
+const conditionNames = realRecords.flatMap(({ classifiedRecord }) =>
   classifiedRecord.rcvList.rcvAccessions.map(({ title }) => title.split(' AND ').at(-1)),
 );
 
@@ -53,8 +53,8 @@ const statuses = [
   'criteria provided, multiple submitters, no conflicts',
   'no assertion criteria provided',
 ];
-const frequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
-const day = (r: Random): string =>
+const randomFrequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
+const randomDay = (r: Random): string =>
   `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 const withShare =
@@ -82,12 +82,12 @@ const jsonKeys: readonly JsonKey[] = [
   ['consequences', list(3, (r) => r.pick(consequences))],
   ['significance', (r) => r.pick(significances)],
   ['review_status', (r) => r.pick(statuses)],
-  ['last_evaluated', withShare(0.8, day)],
-  ['created', day],
+  ['last_evaluated', withShare(0.8, randomDay)],
+  ['created', randomDay],
   ['submitters', (r) => 1 + r.below(40, 4)],
   [
     'conditions',
-    list(3, (r) => ({ name: r.pick(conditions), db: 'MedGen', id: `C${r.below(1e7)}` })),
+    list(3, (r) => ({ name: r.pick(conditionNames), db: 'MedGen', id: `C${r.below(1e7)}` })),
   ],
   ['citations', list(4, (r) => r.below(38e6))],
   [
@@ -102,10 +102,15 @@ const jsonKeys: readonly JsonKey[] = [
   ],
   ['allele_count', (r) => r.below(5000, 6)],
   ['allele_number', (r) => 5008 - 2 * r.below(40, 3)],
-  ['frequency', frequency],
+  ['frequency', randomFrequency],
   [
     'populations',
-    (r) => ({ afr: frequency(r), amr: frequency(r), eas: frequency(r), nfe: frequency(r) }),
+    (r) => ({
+      afr: randomFrequency(r),
+      amr: randomFrequency(r),
+      eas: randomFrequency(r),
+      nfe: randomFrequency(r),
+    }),
   ],
   ['depth', (r) => 8 + r.below(90)],
   ['cadd', (r) => Number((40 * r.next()).toFixed(2))],
@@ -117,7 +122,7 @@ const jsonKeys: readonly JsonKey[] = [
 
 /** Lines of the file. The same number of records gives the same lines. */
 function* jsonlLines(records: number): Generator<string> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const step = 3e9 / Math.max(1, records);
   for (let row = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(1.9 * step * random.next());

@@ -12,10 +12,10 @@ import { deletionVector } from '../engine/store/deletion-vector.js';
 import { emptyState } from '../engine/store/log-state.js';
 import { openStore } from '../engine/store/open.js';
 import { flushSegment, writeUnflushed } from '../engine/store/segment.js';
-import { replay } from '../engine/store/snapshot.js';
+import { replayLog } from '../engine/store/snapshot.js';
 import type { Segment, Store } from '../engine/store/store.js';
-import { seeded } from './random.js';
-import { machine, markdown, median, writeResult, type Line } from './table.js';
+import { seededRandom } from './random.js';
+import { machineText, markdownTable, median, writeResult, type Line } from './table.js';
 
 const runs = 5;
 /** The number of commits after which their segments are replaced by one, as by a merge. */
@@ -31,10 +31,10 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
     const store = openStore(folder);
     const setup = { folder, store, segment: await writeOneSegment(folder) };
     const lines = [
-      await line(setup, 1, 'small commits', 5_000 * share, appendCommit),
-      await line(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
+      await logLine(setup, 1, 'small commits', 5_000 * share, appendCommit),
+      await logLine(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
     ];
-    const text = `${markdown(lines)}\n\n${machine({}).replace(/, $/, '')}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({}).replace(/, $/, '')}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('log', text);
   } finally {
@@ -57,7 +57,7 @@ async function writeOneSegment(folder: DataFolder): Promise<Segment> {
   return segment;
 }
 
-async function line(
+async function logLine(
   setup: LogSetup,
   datasetId: number,
   what: string,
@@ -71,8 +71,8 @@ async function line(
   await makeFolder(scratch);
   const file = join(scratch, 'checkpoint.parquet');
   await store.publishCheckpoint(datasetId, file, await writeCheckpoint(folder, datasetId, version, file)); // prettier-ignore
-  const wholeReplayMs = await timeWork(() => replay(folder, datasetId, Infinity, emptyState));
-  const shortReplayMs = await timeWork(() => replay(folder, datasetId));
+  const wholeReplayMs = await timeWork(() => replayLog(folder, datasetId, Infinity, emptyState));
+  const shortReplayMs = await timeWork(() => replayLog(folder, datasetId));
   return {
     question: `${commits.toLocaleString('en')} ${what}`,
     ours: `${shortReplayMs.toFixed(1)} ms`,
@@ -98,7 +98,7 @@ async function deleteCommit(setup: LogSetup, id: number, i: number) {
   if (i === 0)
     await appendCommit({ ...setup, segment: { ...setup.segment, rows: 1_000_000 } }, id, i);
   const { segments, version } = await store.snapshot(id);
-  const next = seeded(i);
+  const next = seededRandom(i);
   const rows = new Set(Array.from({ length: 25_000 }, () => next.below(1_000_000)));
   const deletion = deletionVector(Int32Array.from(rows).sort());
   const change = { columns, add: [], remove: [], update: [{ ...segments[0]!, deletion }], info: {}, base: version }; // prettier-ignore

@@ -32,7 +32,10 @@ export async function profileFormats(
   ];
   const details: string[] = [];
   for (const format of formats) {
-    const { megabytesPerSecond, shares, functions } = await profile(format, flags.has('--quick'));
+    const { megabytesPerSecond, shares, functions } = await profileOneFormat(
+      format,
+      flags.has('--quick'),
+    );
     const cells = names.map((name) => `${Math.round(100 * (shares.get(name) ?? 0))}%`);
     lines.push(`| ${format.name} | ${megabytesPerSecond.toFixed(0)} | ${cells.join(' | ')} |`);
     details.push(`${format.name}: ${functions.slice(0, 12).join(', ')}`);
@@ -42,7 +45,7 @@ export async function profileFormats(
   if (flags.has('--write')) writeResult('profile', text);
 }
 
-async function profile(format: Format, isQuick: boolean) {
+async function profileOneFormat(format: Format, isQuick: boolean) {
   const file = await format.file(recordsOf(format, isQuick));
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-profile-'));
   const session = new Session();
@@ -54,7 +57,7 @@ async function profile(format: Format, isQuick: boolean) {
     await session.post('Profiler.start');
     const { seconds, bytes } = await profileFormat(format, file, folder, chunks);
     const { profile } = await session.post('Profiler.stop');
-    return { megabytesPerSecond: bytes / 1e6 / seconds, ...attributed(profile) };
+    return { megabytesPerSecond: bytes / 1e6 / seconds, ...timeByCategory(profile) };
   } finally {
     session.disconnect();
     rmSync(folder, { recursive: true });
@@ -101,7 +104,7 @@ async function profileFormat(format: Format, path: string, folder: string, most:
 }
 
 /** Share of each phase, and the functions with the most time of their own. */
-function attributed({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
+function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const phaseOf = (id: number | undefined): string => {

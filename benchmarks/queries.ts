@@ -94,7 +94,8 @@ export async function timeQueries(
       totals[0] = (await server.call('POST', path, request)).total;
       ours.push(performance.now() - oursFrom);
       const theirsFrom = performance.now();
-      for (const text of sql) totals[1] = await first(connection, text.replaceAll('$t', table));
+      for (const text of sql)
+        totals[1] = await firstValue(connection, text.replaceAll('$t', table));
       theirs.push(performance.now() - theirsFrom);
     }
     if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
@@ -119,7 +120,7 @@ function sampleOf(record: Readonly<Record<string, unknown>>): Sample {
   return { variant: String(record['variant']), chromosome: at.chromosome, start: at.start };
 }
 
-async function first(connection: DuckDBConnection, sql: string): Promise<number> {
+async function firstValue(connection: DuckDBConnection, sql: string): Promise<number> {
   const reader = await connection.runAndReadAll(sql);
   return Number(reader.getRowsJson()[0]?.[0]);
 }

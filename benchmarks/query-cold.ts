@@ -1,7 +1,7 @@
 import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QueryDataset } from './query-dataset.js';
-import { type ComparedEngine, agree, comparedEngines } from './query-engines.js';
+import { type ComparedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questions } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { tablesFolder } from './query-tables.js';
@@ -40,7 +40,7 @@ async function firstAnswers(
         const answer = await openedEngine.ask(question);
         engineTimes[i]!.push(answer.ms);
         answers.push(answer);
-        if (start === 0) agree(question, answers[0]!, engine.name, answer);
+        if (start === 0) checkAgreement(question, answers[0]!, engine.name, answer);
       } finally {
         await openedEngine.close();
       }

@@ -2,10 +2,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openConnections } from './connections.js';
 import { cache, generateFile } from './generate.js';
-import { seeded } from './random.js';
+import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, markdown, median } from './table.js';
+import { type Line, markdownTable, median } from './table.js';
 
 const seed = 20_261_120;
 const warmups = 2;
@@ -41,7 +41,7 @@ export async function measureCommits(
     printLine('waiting for merges …');
     await server.idle();
     const files = segmentsOf(server.data, manyCommitsDataset).length;
-    const table = markdown(
+    const table = markdownTable(
       await compareAnswers(server, oneCommitDataset, manyCommitsDataset, commits),
     );
     return `${table}\n\n${commits} commits of ${recordsPerCommit} records; ${before} files after the last commit, ${files} after merging`;
@@ -107,7 +107,7 @@ async function compareAnswers(
 /** Records as JSON lines. A row of the same number is always the same record. */
 export function* recordLines(from: number, count: number): Generator<string> {
   for (let row = from; row < from + count; row++) {
-    const random = seeded(seed + row);
+    const random = seededRandom(seed + row);
     yield `${JSON.stringify({
       variant: variantAt(row),
       gene: `GENE${random.below(20_000, 2)}`,

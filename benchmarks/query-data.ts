@@ -1,4 +1,4 @@
-import { type InfoKey, lines } from './data.js';
+import { type InfoKey, vcfLines } from './data.js';
 import { generateFile } from './generate.js';
 
 const seed = 20_261_121;
@@ -17,16 +17,16 @@ const wordEnds = (
   'sis tic pathy oma itis emia plasia trophy genesis megaly penia rrhea scopy stasis tomy uria ' +
   'ectasis lysis phagia philia'
 ).split(' ');
-const words = wordMiddles.flatMap((middle) =>
+const inventedWords = wordMiddles.flatMap((middle) =>
   wordEnds.flatMap((end) => wordBeginnings.map((start) => `${start}${middle}${end}`)),
 );
 
 /** A word in about a fifth of the records. */
-export const commonWord = words[0]!;
+export const commonWord = inventedWords[0]!;
 /** A second word that is in about a fifth of the records, for searches of two words. */
-export const otherWord = words[1]!;
+export const otherWord = inventedWords[1]!;
 /** A word in about thirty of a million records. */
-export const rareWord = words.at(-2)!;
+export const rareWord = inventedWords.at(-2)!;
 
 /** Names of conditions in the style of ClinVar: a few words each, mostly common ones. */
 const conditions: InfoKey = {
@@ -37,7 +37,7 @@ const conditions: InfoKey = {
     if (random.next() < 0.4) return undefined;
     const text = Array.from(
       { length: 1 + random.below(7) },
-      () => words[random.below(words.length, 4)]!,
+      () => inventedWords[random.below(inventedWords.length, 4)]!,
     );
     text[0] = text[0]!.charAt(0).toUpperCase() + text[0]!.slice(1);
     return text.join('%20'); // a blank, in VCF 4.3
@@ -46,7 +46,11 @@ const conditions: InfoKey = {
 
 /** Path of the VCF of the import benchmark with one more INFO key, a text in most records. */
 export function textVcfFile(records: number): Promise<string> {
-  return generateFile(`${records}-${seed}.text.vcf.gz`, () => lines(records, [conditions]), 'bgzf');
+  return generateFile(
+    `${records}-${seed}.text.vcf.gz`,
+    () => vcfLines(records, [conditions]),
+    'bgzf',
+  );
 }
 
 /** Target fields of the import: the text is stored with the type `text`, which has an index of its words. */

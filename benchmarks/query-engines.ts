@@ -47,7 +47,12 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
 }
 
 /** Throws when two engines found different things. */
-export function agree(question: Question, ours: Answered, peer: string, theirs: Answered): void {
+export function checkAgreement(
+  question: Question,
+  ours: Answered,
+  peer: string,
+  theirs: Answered,
+): void {
   const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
   if (a === b) return;
   const shownAnswers = [a, b].map((text) => text!.slice(0, 400));

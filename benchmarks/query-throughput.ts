@@ -44,21 +44,21 @@ async function measureRun(
   ];
   const { variants } = ready.sample;
   const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
-  await load(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
+  await loadServer(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
   for (const connections of [1, 8, 64]) {
-    const { times, errors, ...took } = await load(ready, lookups, connections, seconds);
-    const shares = [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(1));
+    const { times, errors, ...took } = await loadServer(ready, lookups, connections, seconds);
+    const shares = [0.5, 0.95, 0.99].map((share) => quantileOf(times, share).toFixed(1));
     const rate = (times.length / took.seconds).toFixed(0);
     lines.push(`| ${connections} | ${rate} | ${shares.join(' | ')} | ${errors} |`);
     printLine(lines.at(-1)!);
   }
   const minutes = number('minutes', isQuick ? 0.2 : 10);
-  if (minutes > 0) lines.push('', await memory(ready, minutes));
+  if (minutes > 0) lines.push('', await memoryGrowth(ready, minutes));
   return lines.join('\n');
 }
 
 /** Runs `count` clients for a time. Each sends one request after another. */
-async function load(
+async function loadServer(
   { server, path }: Served,
   bodies: readonly string[],
   count: number,
@@ -89,7 +89,7 @@ async function load(
 }
 
 /** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
-async function memory(ready: Served, minutes: number): Promise<string> {
+async function memoryGrowth(ready: Served, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];
@@ -102,11 +102,11 @@ async function memory(ready: Served, minutes: number): Promise<string> {
       await pause(every * 1000, undefined, { signal: endController.signal }).catch(() => undefined);
     }
   })();
-  const { times, errors } = await load(ready, bodies, 8, minutes * 60);
+  const { times, errors } = await loadServer(ready, bodies, 8, minutes * 60);
   endController.abort();
   await watch;
   const second = samples.slice(Math.floor(samples.length / 2));
-  const perMinute = (slope(second) * 60) / every;
+  const perMinute = (slopeOf(second) * 60) / every;
   const [least, most] = [Math.min(...second), Math.max(...second)];
   const growthText = `${perMinute >= 0 ? '+' : ''}${perMinute.toFixed(1)} MB per minute`;
   return (
@@ -117,7 +117,7 @@ async function memory(ready: Served, minutes: number): Promise<string> {
 }
 
 /** Slope of the least-squares line through the values, per step. */
-function slope(values: readonly number[]): number {
+function slopeOf(values: readonly number[]): number {
   const middleIndex = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   let [above, below] = [0, 0];
@@ -128,7 +128,7 @@ function slope(values: readonly number[]): number {
   return below === 0 ? 0 : above / below;
 }
 
-function quantile(sorted: readonly number[], share: number): number {
+function quantileOf(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 

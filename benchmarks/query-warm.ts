@@ -1,6 +1,6 @@
 import { parseConfig } from '../engine/core/config.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
-import { type OpenedEngine, agree, comparedEngines } from './query-engines.js';
+import { type OpenedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questions } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { peakResidentMb, residentMb } from './server.js';
@@ -89,7 +89,7 @@ class Asker {
         engineTimes[i]!.push(answer.ms);
         this.#spentMs.set(key, spentMs + answer.ms);
         answers.push(answer);
-        if (run === 0) agree(question, answers[0]!, engine.name, answer);
+        if (run === 0) checkAgreement(question, answers[0]!, engine.name, answer);
       }
     }
     return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
@@ -112,7 +112,7 @@ async function wordLines(
       const oneField = { ...question, name: `${name}, in one field`, request: inOneField };
       for (let pass = 0; pass < passes; pass++) await asker.warm(ours, oneField);
       const [oneFieldMs] = await asker.timed(oneField, [ours]);
-      agree(question, await ours.ask(question), 'one field', await ours.ask(oneField));
+      checkAgreement(question, await ours.ask(question), 'one field', await ours.ask(oneField));
       return {
         question: name,
         ours: `${anywhereMs.toFixed(1)} ms`,

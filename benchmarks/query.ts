@@ -7,7 +7,7 @@ import { type SizeResult, growthLines } from './query-growth.js';
 import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
 import { measureWarm } from './query-warm.js';
-import { lineOrFailure, machine, markdown, writeResult } from './table.js';
+import { lineOrFailure, machineText, markdownTable, writeResult } from './table.js';
 
 /** Numbers of records; the second is more than the cache of columns holds. */
 const sizes = [5_000_000, 50_000_000];
@@ -37,13 +37,13 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   if (isAll || !isOther) {
     const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : parts);
     // Written after each table, so that an interrupted run leaves its results. A run of some tables does not replace the others.
-    await compare(chosenSizes, wantedParts, isFresh, (text) => {
-      if (selectedParts.length === 0) write('query', `${text}\n\n${machine(versions)}`);
+    await compareEngines(chosenSizes, wantedParts, isFresh, (text) => {
+      if (selectedParts.length === 0) write('query', `${text}\n\n${machineText(versions)}`);
     });
   }
   const { DuckDB = '' } = versions;
   const otherTable = (name: string, table: string): void => {
-    const text = `${table}\n\n${machine({ DuckDB })}`;
+    const text = `${table}\n\n${machineText({ DuckDB })}`;
     process.stdout.write(`${text}\n`);
     write(name, text);
   };
@@ -56,7 +56,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
 }
 
 /** Prints the tables of all sizes; `write` gets all that there are after each new one. */
-async function compare(
+async function compareEngines(
   sizesToCompare: readonly number[],
   wanted: ReadonlySet<Part>,
   isFresh: boolean,
@@ -82,7 +82,7 @@ async function compare(
         ? [await lineOrFailure('CSV export of all records', () => measureExport(dataset))]
         : []),
     ];
-    if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdown(otherRows)}`);
+    if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdownTable(otherRows)}`);
     const noTimes = new Map<string, number>();
     results.push({ dataset, warm: warm?.questions.times ?? noTimes, cold: cold?.times ?? noTimes });
   }
@@ -91,11 +91,11 @@ async function compare(
     const [of, than] = [large, small!].map(({ dataset }) =>
       dataset.records.toLocaleString('en-US'),
     );
-    add(`**${of} records against ${than}**\n\n${markdown(growthLines(large, small!))}`);
+    add(`**${of} records against ${than}**\n\n${markdownTable(growthLines(large, small!))}`);
   }
   if (wanted.has('start')) {
     const line = await lineOrFailure('first page of the bundled ClinVar', firstPageLine);
-    add(`**After a start**\n\n${markdown([line])}`);
+    add(`**After a start**\n\n${markdownTable([line])}`);
   }
 }
 

@@ -8,7 +8,7 @@ export interface Random {
 }
 
 /** Returns a generator whose sequence depends on the seed alone. */
-export function seeded(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -5,7 +5,7 @@ import type { Format } from './format.js';
 import { generateFile, newDigits } from './generate.js';
 import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_123;
 
@@ -58,7 +58,7 @@ export const vcf: Format = {
   title: 'VCF sites, 11 INFO keys, bgzip',
   records: 1_400_000,
   file: (records) =>
-    generateFile(`sites-${records}-${seed}.vcf.gz`, () => lines(sites, records), 'bgzf'),
+    generateFile(`sites-${records}-${seed}.vcf.gz`, () => vcfLines(sites, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.7,
   peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sites.info)]),
@@ -70,7 +70,7 @@ export const vcfSamples: Format = {
   title: 'VCF with 100 samples, GT:AD:DP:GQ, bgzip',
   records: 110_000,
   file: (records) =>
-    generateFile(`samples-${records}-${seed}.vcf.gz`, () => lines(samples, records), 'bgzf'),
+    generateFile(`samples-${records}-${seed}.vcf.gz`, () => vcfLines(samples, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.9,
   peers: bcftoolsPeers([
@@ -81,7 +81,7 @@ export const vcfSamples: Format = {
 };
 
 /** Lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers. */
-function* lines({ fixture, info, format }: Rows, records: number): Generator<string> {
+function* vcfLines({ fixture, info, format }: Rows, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
   const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
   const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');
@@ -99,7 +99,7 @@ function* lines({ fixture, info, format }: Rows, records: number): Generator<str
     .filter((line) => !line.startsWith('#'))
     .map((line) => line.split('\t'))
     .filter(([, , , , alt = '']) => /^[ACGT]+$/.test(alt));
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const millions = chromosomes.reduce((sum, [, size]) => sum + size, 0);
   const step = (millions * 1e6) / Math.max(1, records);
   for (let row = 0, chromosome = 0, position = 1; row < records; row++) {
@@ -109,11 +109,11 @@ function* lines({ fixture, info, format }: Rows, records: number): Generator<str
       chromosome++;
       position = 1;
     }
-    yield line(random.pick(real), name, position, info, format, random);
+    yield vcfLine(random.pick(real), name, position, info, format, random);
   }
 }
 
-function line(
+function vcfLine(
   cells: readonly string[],
   chromosome: string,
   position: number,

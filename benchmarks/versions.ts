@@ -7,7 +7,14 @@ import { cache, generateFile } from './generate.js';
 import { recordLines } from './query-commits.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, lineOrFailure, machine, markdown, median, writeResult } from './table.js';
+import {
+  type Line,
+  lineOrFailure,
+  machineText,
+  markdownTable,
+  median,
+  writeResult,
+} from './table.js';
 
 /** Number of changes one after another before the queries are asked again. */
 const manyChanges = 20;
@@ -65,7 +72,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
-    const text = `${markdown(lines)}\n\n${machine({ DuckDB: version })}`;
+    const text = `${markdownTable(lines)}\n\n${machineText({ DuckDB: version })}`;
     process.stdout.write(`${text}\n`);
     if (flags.has('--write')) writeResult('versions', text);
   } finally {
@@ -90,15 +97,15 @@ async function deleteLines(setup: Setup): Promise<readonly Line[]> {
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
     secondsByStep.deletes.push(await changeRecords(setup, objectId, records - few, 'delete'));
-    secondsByStep.theirDeletes.push(await seconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.theirDeletes.push(await secondsFor(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
     const commit = await lastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
-    secondsByStep.theirInserts.push(await seconds(() => duckdb.run('INSERT INTO t FROM gone')));
+    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.theirInserts.push(await secondsFor(() => duckdb.run('INSERT INTO t FROM gone')));
   }
   const count = few.toLocaleString('en-US');
   return [
-    line(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
-    line(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
+    changeLine(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
+    changeLine(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
   ];
 }
 
@@ -114,25 +121,25 @@ async function upsertLines(setup: Setup): Promise<readonly Line[]> {
       await changeRecords(setup, await server.upload(file), records, 'upsert'),
     );
     secondsByStep.theirWhole.push(
-      await seconds(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
+      await secondsFor(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
     );
     const commit = await lastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await seconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
     secondsByStep.theirRollbacks.push(
-      await seconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
+      await secondsFor(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
     );
     const depths = idFile(setup, 60 + run, ',"depth":7');
     secondsByStep.field.push(
       await changeRecords(setup, await server.upload(depths), records, 'upsert'),
     );
-    secondsByStep.theirField.push(await seconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.theirField.push(await secondsFor(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
     await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
   }
   const count = few.toLocaleString('en-US');
   return [
-    line(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
-    line('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
-    line(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
+    changeLine(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
+    changeLine('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
+    changeLine(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
 }
 
@@ -151,13 +158,13 @@ async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup
     const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
     while ((await server.call('GET', open)).total > 0) await pause(20);
   };
-  const ourSeconds = await seconds(async () => {
+  const ourSeconds = await secondsFor(async () => {
     await setStorageClass('Archive');
     await setStorageClass('Standard');
   });
   const target = join(folder, 'exported');
   const instance = await DuckDBInstance.create(join(folder, 'imported.duckdb'), { threads: '2' });
-  const theirSeconds = await seconds(async () => {
+  const theirSeconds = await secondsFor(async () => {
     await duckdb.run(`EXPORT DATABASE '${target}' (FORMAT parquet)`);
     const connection = await instance.connect();
     await connection.run(`IMPORT DATABASE '${target}'`);
@@ -165,7 +172,7 @@ async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup
   });
   instance.closeSync();
   const count = records.toLocaleString('en-US');
-  return line(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
+  return changeLine(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
 }
 
 /** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
@@ -179,12 +186,14 @@ async function appendLine({ server, datasetId, duckdb, records }: Setup): Promis
   const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
   await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
   await duckdb.run('CHECKPOINT');
-  const ourSeconds = await seconds(() =>
+  const ourSeconds = await secondsFor(() =>
     server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
   );
-  const theirSeconds = await seconds(() => duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`));
+  const theirSeconds = await secondsFor(() =>
+    duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`),
+  );
   const count = added.toLocaleString('en-US');
-  return line(
+  return changeLine(
     `rollback of an append of ${count} records`,
     [ourSeconds],
     'DuckDB DELETE',
@@ -222,8 +231,8 @@ async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<re
     requests.map(([name, request]) => [name, { ...request, as_of: earlierCommit }] as const),
   );
   return requests.flatMap(([name], i) => [
-    line(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    line(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
+    changeLine(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    changeLine(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
   ]);
 }
 
@@ -267,13 +276,13 @@ async function timeChange(
   return requestTimes;
 }
 
-async function seconds(work: () => Promise<unknown>): Promise<number> {
+async function secondsFor(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now();
   await work();
   return (performance.now() - from) / 1000;
 }
 
-function line(
+function changeLine(
   question: string,
   ours: readonly number[],
   peer: string,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
-import { type Random, seeded } from './random.js';
+import { type Random, seededRandom } from './random.js';
 
 const seed = 20_260_402;
 
@@ -31,7 +31,7 @@ const templates = release
 /** Text of the file in pieces. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
   yield release.slice(0, first);
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   for (let row = 0; row < records; row++) {
     yield random
       .pick(templates)

@@ -23,7 +23,7 @@ const exampleVaultName = 'examples';
  * one transaction; in any other, finds them. The vault's metadata records that its example is pending, so that the next start
  * continues an interrupted one and does not recreate a deleted vault.
  */
-export async function prepare(
+export async function prepareFirstStart(
   { catalog, key }: OpenedDataFolder,
   config: Config,
 ): Promise<PreparedStart> {

@@ -159,7 +159,7 @@ async function datasetFor(
 ): Promise<DatasetAndJob> {
   const existingDataset = await atPath(client, target, 'dataset');
   if (existingDataset) {
-    const jobs = await rows(client, `/v2/datasets/${idOf(existingDataset)}/imports`);
+    const jobs = await listRows(client, `/v2/datasets/${idOf(existingDataset)}/imports`);
     const notFailed = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
       (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
@@ -230,10 +230,10 @@ async function atPath(
 ): Promise<Answer | undefined> {
   const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
   const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
-  return (await rows(client, `/v2/objects?${query.toString()}`))[0];
+  return (await listRows(client, `/v2/objects?${query.toString()}`))[0];
 }
 
-async function rows(client: Client, path: string): Promise<readonly Answer[]> {
+async function listRows(client: Client, path: string): Promise<readonly Answer[]> {
   return ((await client.get(path))['data'] ?? []) as readonly Answer[];
 }
 

@@ -37,7 +37,7 @@ interface ServerFlags {
 }
 
 /** A client of the server that flags, environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order. */
-export async function connect(flags: ServerFlags, env: Environment): Promise<Client> {
+export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
   const loginSaved = await savedLogin(env);
   const origin = originOf(flags.url ?? env[urlVariable] ?? loginSaved?.origin);
   if (origin === undefined) {
@@ -66,10 +66,10 @@ export async function connectUnlessFolder(
   if (namesServer && flags.data !== undefined) {
     throw new UsageError('name a server or a data folder, not both');
   }
-  if (namesServer) return connect(flags, env);
+  if (namesServer) return connectClient(flags, env);
   if (flags.data !== undefined || env['STRANDLAKE_DATA'] !== undefined) return undefined;
   const isKnown = env[urlVariable] !== undefined || (await savedLogin(env)) !== undefined;
-  return isKnown ? connect(flags, env) : undefined;
+  return isKnown ? connectClient(flags, env) : undefined;
 }
 
 /** The base address of a server, `http://` by default and perhaps with a path prefix; undefined without one. */

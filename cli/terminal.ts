@@ -47,11 +47,11 @@ export function openTerminal(
     drawsProgress,
     out(text) {
       erase();
-      out.write(`${printable(text)}\n`);
+      out.write(`${printableText(text)}\n`);
     },
     note(text) {
       erase();
-      notes.write(`${printable(text)}\n`);
+      notes.write(`${printableText(text)}\n`);
     },
     async secret(question) {
       erase();
@@ -70,18 +70,18 @@ export function openTerminal(
     progress(text) {
       if (drawsProgress) {
         erase();
-        drawn = printable(text).slice(0, (notes.columns || 80) - 1);
+        drawn = printableText(text).slice(0, (notes.columns || 80) - 1);
         notes.write(drawn);
       } else if (text !== '' && now() - writtenAt >= progressIntervalMs) {
         writtenAt = now();
-        notes.write(`${printable(text)}\n`);
+        notes.write(`${printableText(text)}\n`);
       }
     },
   };
 }
 
 /** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would execute. */
-function printable(text: string): string {
+function printableText(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
 

@@ -2,7 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { principalOf } from '../../engine/catalog/access.js';
 import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
-import { secretOf, unauthenticated } from './credentials.js';
+import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
@@ -27,7 +27,7 @@ export class Authenticator {
     const caller = await this.admitKnown(request);
     if (caller !== undefined) return caller;
     this.admitAnyone(request);
-    throw unauthenticated('missing');
+    throw unauthenticatedError('missing');
   }
 
   /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
@@ -41,7 +41,7 @@ export class Authenticator {
       // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
       // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
       refuseOverLimit(this.#failures.acquire(request.clientAddress));
-      throw unauthenticated('wrong');
+      throw unauthenticatedError('wrong');
     }
     refuseOverLimit(this.#requests.acquire(`token ${found.tokenId}`));
     request.caller = found.caller;

@@ -49,7 +49,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       userId: caller.user.id,
       key: keyOf(header),
       operation,
-      hash: digest(request.body),
+      hash: bodyDigest(request.body),
       owner,
     };
     const { idempotencyKeys } = this.context.catalog;
@@ -93,7 +93,7 @@ function keyOf(header: string | readonly string[]): string {
   );
 }
 
-function digest(body: unknown): string {
+function bodyDigest(body: unknown): string {
   return createHash('sha256')
     .update(stringifyJson((body ?? {}) as Value))
     .digest('hex');

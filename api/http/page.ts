@@ -74,13 +74,21 @@ export function listEnvelope<T>(
     class_name: 'list',
     url: address,
     total,
-    links: { next: link(origin, target, limit, next), prev: link(origin, target, limit, prev) },
+    links: {
+      next: pageLink(origin, target, limit, next),
+      prev: pageLink(origin, target, limit, prev),
+    },
     data,
   };
 }
 
 /** The URL of another page: `page=N`, or `offset=N` if the offset is not a multiple of the page size. */
-function link(origin: string, target: string, limit: number, offset: number | null): string | null {
+function pageLink(
+  origin: string,
+  target: string,
+  limit: number,
+  offset: number | null,
+): string | null {
   if (offset === null) return null;
   const base = addressWithout(origin, target, new Set(['access_token', 'page', 'offset']));
   const last = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fold } from '../../engine/catalog/names.js';
+import { foldName } from '../../engine/catalog/names.js';
 import { isPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
@@ -40,7 +40,7 @@ export class PasswordCheck {
 
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
     // A hash, because the address may be long and the limiter keeps many.
-    const account = createHash('sha256').update(fold(email)).digest('base64');
+    const account = createHash('sha256').update(foldName(email)).digest('base64');
     refuseOverLimit(this.#byAddress.peek(address));
     refuseOverLimit(this.#byAccount.peek(account));
     const { users, passwords } = this.#context.catalog;

@@ -1,4 +1,8 @@
-import { principalOf, require as requireOn, type Kinds } from '../../engine/catalog/access.js';
+import {
+  principalOf,
+  requirePermission as requireOn,
+  type Kinds,
+} from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { serve } from './query-peer.js';
+import { servePeer } from './query-peer.js';
 
 /** The functions of chdb that are used here. The package is installed in test/interop and has no types here. */
 interface Chdb {
@@ -16,7 +16,7 @@ session.query('SET max_threads = 2', 'CSV');
 // Doubles are printed with all digits, as by the other engines.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
-serve(({ sql, shape }) => {
+servePeer(({ sql, shape }) => {
   const format = shape === 'records' ? 'JSONEachRow' : 'JSONCompactEachRow';
   const text = session.query(sql, format);
   const lines = (): string[] => text.split('\n').filter((line) => line !== '');

@@ -71,7 +71,7 @@ async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> 
 }
 
 /** Main loop of a peer's process: answers messages until the parent ends. `one` returns the text of a statement's result. */
-export function serve(
+export function servePeer(
   one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
 ): void {
   process.on('message', ({ statements }: PeerRequest) => {

@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import type { Command, Run } from '../command.js';
-import { connect, rowsOf, serverOptions, showRows } from '../remote.js';
+import { connectClient, rowsOf, serverOptions, showRows } from '../remote.js';
 import { readOptions } from './options.js';
 
 const server = '[--url <url>] [--token <token>]';
@@ -13,7 +13,7 @@ export const groupList: Command = {
   help: 'lists the groups of your account: id, name, numbers of members and of vaults',
   async run({ args, env, terminal }) {
     const { values } = readOptions(args, serverOptions, { min: 0, max: 0 });
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     for (const row of await rowsOf(client, '/v1/groups')) {
       showRows(terminal, {
         id: Number(row['id']),
@@ -118,5 +118,5 @@ async function connectForCommand(
   count: number,
 ): Promise<{ readonly client: Client; readonly words: readonly string[] }> {
   const { values, positionals } = readOptions(args, serverOptions, { min: count, max: count });
-  return { client: await connect(values, env), words: positionals };
+  return { client: await connectClient(values, env), words: positionals };
 }

@@ -4,7 +4,7 @@ import { type Command, UsageError } from '../command.js';
 import { datasetNameOf, importFile, type FileImport } from '../import-file.js';
 import {
   parentLocation,
-  connect,
+  connectClient,
   folderAt,
   isFolderPlace,
   placeAt,
@@ -23,7 +23,7 @@ export const importCommand: Command = {
     const options = { ...serverOptions, into: { type: 'string' } } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
     if (values.into === undefined) throw new UsageError('--into is missing');
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const place = await placeAt(client, values.into);
     const isFolder = isFolderPlace(place, values.into);
     const folder = isFolder ? place : await parentLocation(client, place);

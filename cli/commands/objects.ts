@@ -5,7 +5,7 @@ import { uploadFile } from '../import-file.js';
 import { isFolder, saveFile } from '../local-file.js';
 import {
   parentLocation,
-  connect,
+  connectClient,
   folderAt,
   isFolderPlace,
   isRemote,
@@ -24,7 +24,7 @@ export const ls: Command = {
   help: 'lists the vaults, or the objects in a folder: type, size or records, id and path',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 0, max: 1 });
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const [text] = positionals;
     if (text === undefined) {
       for (const vault of await rowsOf(client, '/v2/vaults')) {
@@ -64,7 +64,7 @@ export const cp: Command = {
     if (isRemote(from) === isRemote(to)) {
       throw new UsageError('one of the two must be a path on the server, such as vault:/path');
     }
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const reporting = withJsonProgress(terminal);
     const place = await placeAt(client, isRemote(from) ? from : to);
     if (isRemote(to)) {
@@ -114,7 +114,7 @@ export const tasks: Command = {
     const maxRows = Number(values.limit);
     if (!Number.isSafeInteger(maxRows) || maxRows < 1)
       throw new UsageError('--limit must be a whole number above 0');
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const filter =
       values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
     for (const row of await rowsOf(client, `/v2/tasks${filter}`, maxRows)) {

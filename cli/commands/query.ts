@@ -4,7 +4,7 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Answer } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import { saveFile } from '../local-file.js';
-import { connect, datasetAt, serverOptions, showRows, withJsonProgress } from '../remote.js';
+import { connectClient, datasetAt, serverOptions, showRows, withJsonProgress } from '../remote.js';
 import { progressLine } from '../terminal.js';
 import { readOptions } from './options.js';
 
@@ -30,7 +30,7 @@ export const query: Command = {
     const { values, positionals } = readOptions(args, queryOptions, { min: 1, max: 1 });
     const request = requestOf(values);
     let recordsLeft = limitOf(values.limit) ?? 100;
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const path = `/v2/datasets/${String(dataset['id'])}/data`;
     let cursor: unknown = true;
@@ -61,7 +61,7 @@ export const exportCommand: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const limit = limitOf(values.limit);
     const params = { ...requestOf(values), ...(limit !== undefined && { limit }) };
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const reporting = withJsonProgress(terminal);
     let job = await client.post('/v2/dataset_exports', {

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArguments, type Config } from '../../engine/core/config.js';
 import { AppError } from '../../engine/core/errors.js';
 import { LogFile } from '../../scheduler/worker/log-file.js';
-import { supervise } from '../../scheduler/worker/supervisor.js';
+import { superviseProcess } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
 import { recordServer, runningServer, withData } from '../data.js';
-import { type PreparedStart, prepare, createWorkToken } from '../first-start.js';
+import { type PreparedStart, prepareFirstStart, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
 import { localOrigin, threeRequests } from '../welcome.js';
@@ -27,14 +27,14 @@ export const serve: Command = {
     if (runningAddress !== undefined)
       return useRunning(config, runningAddress, positionals, terminal);
     const log = await openLog(config, terminal); // first, because the token is shown only once
-    const preparedStart = await withData(config.data, (data) => prepare(data, config));
+    const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
     const say = (text: string): void => {
       terminal.note(text);
       log?.write(text);
     };
     const serverEnded = new AbortController();
     const { promise: listening, resolve: setPort } = Promise.withResolvers<number>();
-    const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
+    const server = superviseProcess(apiEntry, [JSON.stringify({ ...config, token: null })], {
       log,
       say,
       message: (message) => {
@@ -87,7 +87,7 @@ async function useRunning(
     throw new AppError('conflict', `${place}; stop it or choose another folder with --data`);
   }
   terminal.note(`Using the server that runs at ${origin}`);
-  const preparedStart = await withData(config.data, (data) => prepare(data, config));
+  const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
   const { signal } = new AbortController();
   const withoutExample = { ...preparedStart, exampleVault: null };
   return (await importAll(config, origin, withoutExample, files, terminal, signal)) === 0 ? 0 : 1;

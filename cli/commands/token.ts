@@ -1,4 +1,4 @@
-import { audit } from '../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import { tokenSubject, type TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
@@ -35,7 +35,12 @@ export const tokenAdd: Command = {
         const newToken = { userId: user.id, kind, name, scope, expiresAt } as const;
         const createdToken = await tx.tokens.create(newToken, data.key);
         const subject = tokenSubject(createdToken.row, user.accountId);
-        await audit(tx, { actor: null, action: 'token.create', subject, details: { kind, scope } });
+        await recordAudit(tx, {
+          actor: null,
+          action: 'token.create',
+          subject,
+          details: { kind, scope },
+        });
         return createdToken;
       });
     });
@@ -101,7 +106,7 @@ export const tokenRevoke: Command = {
         const user = revoked && (await tx.users.get(revoked.userId));
         if (!user) return undefined;
         const subject = tokenSubject(revoked, user.accountId);
-        await audit(tx, { actor: null, action: 'token.revoke', subject });
+        await recordAudit(tx, { actor: null, action: 'token.revoke', subject });
         return revoked;
       }),
     );

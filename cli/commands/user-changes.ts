@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connect, serverOptions } from '../remote.js';
+import { connectClient, serverOptions } from '../remote.js';
 import { readOptions } from './options.js';
 import { usersOf } from './user.js';
 
@@ -21,7 +21,7 @@ export const userInvite: Command = {
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 0, max: 1 });
     const role = roleOf(values.role);
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     const [email] = positionals;
     const createdInvitation = await client.post('/v1/invitations', {
       role,
@@ -46,7 +46,7 @@ export const userRole: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [email = '', wanted = ''] = positionals;
     const role = roleOf(wanted);
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     await client.patch(await userPath(client, email, true), { role });
     terminal.note(`${email} is ${role}.`);
     return 0;
@@ -61,7 +61,7 @@ export const userRestore: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const client = await connect(values, env);
+    const client = await connectClient(values, env);
     await client.patch(await userPath(client, email, false), { is_active: true });
     terminal.note(`${email} is active again, with their tokens, permissions and groups.`);
     return 0;

@@ -2,7 +2,7 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
-import { audit } from '../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { removeUser, userSubject } from '../../engine/catalog/change-user.js';
 import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
@@ -59,7 +59,7 @@ export const userPassword: Command = {
       if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
       await catalog.transaction(async (tx) => {
         await tx.passwords.set(user.id, hash);
-        await audit(tx, { actor: null, action: 'password.set', subject: userSubject(user) });
+        await recordAudit(tx, { actor: null, action: 'password.set', subject: userSubject(user) });
       });
     });
     terminal.note(`The password of ${email} is set.`);

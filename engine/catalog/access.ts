@@ -90,7 +90,7 @@ export async function permissionOn(
  * Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if they may read but not change it or
  * their token has the scope read.
  */
-export async function require<K extends AccessKind>(
+export async function requirePermission<K extends AccessKind>(
   tables: Tables,
   principal: Principal,
   kind: K,

@@ -6,7 +6,7 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { hashSecret } from './secrets.js';
-import { contains, sql } from './sql.js';
+import { containsText, sql } from './sql.js';
 import { table } from './table.js';
 import type { TokenRow } from './tokens.js';
 
@@ -59,8 +59,8 @@ export function applicationTable(db: Database): SavedResourceTable<ApplicationRo
       ...(text === undefined
         ? []
         : [
-            sql`(${contains(sql`applications.name`, text)}
-              OR ${contains(sql`coalesce(applications.description, '')`, text)})`,
+            sql`(${containsText(sql`applications.name`, text)}
+              OR ${containsText(sql`coalesce(applications.description, '')`, text)})`,
           ]),
       ...(isPublic === undefined ? [] : [sql`applications.is_public = ${isPublic}`]),
       ...(tags ?? []).map(

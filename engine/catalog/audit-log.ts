@@ -115,7 +115,7 @@ export function auditLogTable(db: Database): AuditLogTable {
         entries,
         {
           from: sql`audit_log`,
-          where: allOf(conditions(filter)),
+          where: allOf(auditConditions(filter)),
           orderBy: sql`audit_log.id DESC`,
         },
         page,
@@ -128,7 +128,7 @@ export function auditLogTable(db: Database): AuditLogTable {
 }
 
 /** Records a change in the audit log, in the transaction that makes it. */
-export async function audit(
+export async function recordAudit(
   tx: { readonly auditLog: AuditLogTable },
   { actor, action, subject, details = {} }: AuditEntry,
 ): Promise<void> {
@@ -154,7 +154,7 @@ export function differences<R extends object>(
   return Object.fromEntries(keys.map((key) => [names[key], detail(key)]));
 }
 
-function conditions(filter: AuditFilter): Sql[] {
+function auditConditions(filter: AuditFilter): Sql[] {
   const { actions, actorIds, subjectType, subjectId, since, until, beforeId } = filter;
   const clauses = [sql`audit_log.account_id = ${filter.accountId}`];
   if (actions) clauses.push(isOneOf(sql`audit_log.action`, actions));

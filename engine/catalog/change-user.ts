@@ -1,5 +1,5 @@
 import { AppError, invalid, notFound } from '../core/errors.js';
-import { audit, differences, type AuditSubject } from './audit-log.js';
+import { recordAudit, differences, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import type { UserRow } from './users.js';
 
@@ -39,12 +39,16 @@ export async function changeUser(
   const changedUser = (await tx.users.update(id, patch)) ?? user;
   const subject = userSubject(user);
   if (isActive !== user.isActive) {
-    await audit(tx, { actor, action: isActive ? 'user.reactivate' : 'user.deactivate', subject });
+    await recordAudit(tx, {
+      actor,
+      action: isActive ? 'user.reactivate' : 'user.deactivate',
+      subject,
+    });
   }
   const names = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
   const details = differences(user, changedUser, names);
   if (Object.keys(details).length > 0) {
-    await audit(tx, { actor, action: 'user.update', subject, details });
+    await recordAudit(tx, { actor, action: 'user.update', subject, details });
   }
   return changedUser;
 }

@@ -1,5 +1,5 @@
 import type { AccountRow } from './accounts.js';
-import { audit } from './audit-log.js';
+import { recordAudit } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { userSubject } from './change-user.js';
 import type { Role } from './permission.js';
@@ -55,7 +55,7 @@ export async function createUser(
           role: existingAccount === undefined ? 'primary_owner' : (role ?? 'member'),
         })
       : await bringBack(tx, removedUser.id, { ...names, role: role ?? 'member' });
-  await audit(tx, {
+  await recordAudit(tx, {
     actor: actor ?? null,
     action: removedUser === undefined ? 'user.create' : 'user.reactivate',
     subject: userSubject(user),

@@ -2,7 +2,7 @@ import type { GenomeBuild } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import type { ObjectRow } from './object-row.js';
 import { insertObject, type NewObject } from './objects.js';
 import { mayAccess } from './permission.js';
@@ -109,7 +109,7 @@ export function datasetTable(db: Database): DatasetTable {
         {
           from: sql`datasets JOIN objects ON objects.id = datasets.id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(conditions(filter)),
+          where: allOf(datasetConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id, objects.path_key, datasets.id`,
         },
         page,
@@ -171,12 +171,12 @@ export function datasetTable(db: Database): DatasetTable {
   };
 }
 
-function conditions(filter: DatasetFilter): Sql[] {
+function datasetConditions(filter: DatasetFilter): Sql[] {
   const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.ids) clauses.push(isOneOf(sql`datasets.id`, filter.ids));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.name !== undefined) {
-    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.name)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${foldName(filter.name)}`));
   }
   if (filter.tag !== undefined) {
     clauses.push(sql`EXISTS (SELECT 1 FROM object_tags

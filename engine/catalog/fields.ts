@@ -140,7 +140,7 @@ export function fieldTable(db: Database): FieldTable {
         {
           from: sql`fields JOIN objects ON objects.id = fields.dataset_id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(conditions(filter)),
+          where: allOf(fieldConditions(filter)),
           orderBy,
         },
         page,
@@ -213,7 +213,7 @@ function checkEdit(field: FieldRow, patch: FieldPatch): void {
   }
 }
 
-function conditions(filter: FieldFilter): Sql[] {
+function fieldConditions(filter: FieldFilter): Sql[] {
   const clauses: Sql[] = [mayAccess(filter.viewer)];
   if (filter.datasetId !== undefined) clauses.push(sql`fields.dataset_id = ${filter.datasetId}`);
   if (filter.name !== undefined) clauses.push(sql`fields.name = ${filter.name}`);

@@ -135,7 +135,7 @@ export function fileVersionTable(db: Database): FileVersionTable {
         const before = object.revision;
         if (addsVersion || before === 0 || before > content.revision) return undefined;
         if (await keepsVersions(tx, object.vaultId)) return undefined;
-        return (await replace(tx, object.id, before)) ? before : undefined;
+        return (await replaceVersion(tx, object.id, before)) ? before : undefined;
       }),
     setDeleted: (version, isDeleted) =>
       db.atomic(async (tx) => {
@@ -245,7 +245,7 @@ async function settleCurrent(
  *
  * Choice: where no versions are kept, a content that is replaced while an import that was created with it is waiting or running stays as a deleted version.
  */
-async function replace(tx: Database, objectId: number, revision: number): Promise<boolean> {
+async function replaceVersion(tx: Database, objectId: number, revision: number): Promise<boolean> {
   const version = { objectId, revision };
   const removedCount = await tx.run(
     sql`DELETE FROM file_versions WHERE ${isVersion(version)} AND NOT ${isRead}`,

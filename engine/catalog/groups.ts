@@ -3,9 +3,9 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { checkName, fold } from './names.js';
+import { checkName, foldName } from './names.js';
 import { mayAccess, permissionOfLevel, type Permission, type Viewer } from './permission.js';
-import { allOf, contains, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, containsText, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
 /** A group of users of one account. */
@@ -80,7 +80,9 @@ export function groupTable(db: Database): GroupTable {
   const get = (id: number): Promise<GroupRow | undefined> =>
     groupWhere(sql`user_groups.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<GroupRow | undefined> =>
-    groupWhere(sql`user_groups.account_id = ${accountId} AND user_groups.name_key = ${fold(name)}`);
+    groupWhere(
+      sql`user_groups.account_id = ${accountId} AND user_groups.name_key = ${foldName(name)}`,
+    );
   return {
     get,
     byName,
@@ -90,7 +92,7 @@ export function groupTable(db: Database): GroupTable {
         groups,
         {
           from: sql`user_groups`,
-          where: allOf(conditions(filter)),
+          where: allOf(groupConditions(filter)),
           orderBy: sql`user_groups.name_key, user_groups.id`,
         },
         page,
@@ -107,7 +109,7 @@ export function groupTable(db: Database): GroupTable {
           createdAt: now,
           updatedAt: now,
         };
-        await tx.run(groups.insert({ ...row, nameKey: fold(row.name) }));
+        await tx.run(groups.insert({ ...row, nameKey: foldName(row.name) }));
         await recordCreated(tx, row.id);
         return row;
       }),
@@ -117,7 +119,7 @@ export function groupTable(db: Database): GroupTable {
         if (before === undefined) return undefined;
         const { name } = patch;
         if (name !== undefined) await requireFreeName(tx, before.accountId, name, id);
-        const nameKey = name === undefined ? {} : { nameKey: fold(name) };
+        const nameKey = name === undefined ? {} : { nameKey: foldName(name) };
         await tx.run(groups.update(id, { ...patch, ...nameKey, updatedAt: Date.now() })!);
         return groupTable(tx).get(id);
       }),
@@ -168,12 +170,12 @@ export function groupTable(db: Database): GroupTable {
   };
 }
 
-function conditions(filter: GroupFilter): Sql[] {
+function groupConditions(filter: GroupFilter): Sql[] {
   const clauses = [sql`user_groups.account_id = ${filter.accountId}`];
   if (filter.ids) clauses.push(isOneOf(sql`user_groups.id`, filter.ids));
-  if (filter.name !== undefined) clauses.push(sql`user_groups.name_key = ${fold(filter.name)}`);
+  if (filter.name !== undefined) clauses.push(sql`user_groups.name_key = ${foldName(filter.name)}`);
   if (filter.query !== undefined)
-    clauses.push(contains(sql`user_groups.name_key`, fold(filter.query)));
+    clauses.push(containsText(sql`user_groups.name_key`, foldName(filter.query)));
   if (filter.userId !== undefined) {
     clauses.push(sql`EXISTS (SELECT 1 FROM group_members
       WHERE group_members.group_id = user_groups.id AND group_members.user_id = ${filter.userId})`);

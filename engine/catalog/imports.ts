@@ -181,8 +181,8 @@ export function importTable(db: Database): ImportTable {
         if (row === undefined) return undefined;
         const tags = patch.tags && cleanTags(patch.tags);
         const metadata = patch.metadata && {
-          ...entries(row.metadata, (key) => serverMetadata.includes(key)),
-          ...entries(patch.metadata, (key) => !serverMetadata.includes(key)),
+          ...selectEntries(row.metadata, (key) => serverMetadata.includes(key)),
+          ...selectEntries(patch.metadata, (key) => !serverMetadata.includes(key)),
         };
         const changedFields = { ...patch, ...(tags && { tags }), ...(metadata && { metadata }) };
         await tx.run(imports.update(id, { ...changedFields, updatedAt: Date.now() })!);
@@ -206,6 +206,6 @@ async function keepFiles(tx: Database, id: number, files: readonly number[]): Pr
 }
 
 /** The entries of an object whose keys are wanted. */
-function entries(object: JsonObject, isWanted: (key: string) => boolean): JsonObject {
+function selectEntries(object: JsonObject, isWanted: (key: string) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => isWanted(key)));
 }

@@ -2,7 +2,7 @@ import type { Database } from './database.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import type { Permission } from './permission.js';
 import { hashSecret, randomSecret } from './secrets.js';
 import { allOf, sql, type Sql } from './sql.js';
@@ -107,7 +107,7 @@ export function invitationTable(db: Database): InvitationTable {
         invitations,
         {
           from: sql`invitations`,
-          where: allOf(conditions(filter)),
+          where: allOf(invitationConditions(filter)),
           orderBy: sql`invitations.id DESC`,
         },
         page,
@@ -115,7 +115,7 @@ export function invitationTable(db: Database): InvitationTable {
     create: (invitation, key) =>
       db.atomic(async (tx) => {
         const now = Date.now();
-        const emailKey = invitation.email === null ? null : fold(invitation.email);
+        const emailKey = invitation.email === null ? null : foldName(invitation.email);
         if (emailKey !== null) {
           await tx.run(sql`UPDATE invitations SET revoked_at = ${now}
             WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpen(now)}`);
@@ -144,9 +144,9 @@ export function invitationTable(db: Database): InvitationTable {
   };
 }
 
-function conditions({ accountId, status, email }: InvitationFilter): Sql[] {
+function invitationConditions({ accountId, status, email }: InvitationFilter): Sql[] {
   const clauses = [sql`invitations.account_id = ${accountId}`];
-  if (email !== undefined) clauses.push(sql`invitations.email_key = ${fold(email)}`);
+  if (email !== undefined) clauses.push(sql`invitations.email_key = ${foldName(email)}`);
   const now = Date.now();
   const states: Readonly<Record<InvitationStatus, Sql>> = {
     open: isOpen(now),

@@ -8,7 +8,7 @@ const controlCharacters = /[\u0000-\u001f\u007f]/;
  * The key by which names are compared: NFC and case-folded (contract 6.2, threats D1). Upper-casing and then lower-casing
  * approximates Unicode's case folding (ß equals SS, the three sigmas are equal).
  */
-export function fold(name: string): string {
+export function foldName(name: string): string {
   return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 

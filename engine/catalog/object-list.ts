@@ -2,11 +2,20 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { fold } from './names.js';
+import { foldName } from './names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess, type Viewer, type Permission } from './permission.js';
-import { allOf, contains, endsWith, isAmong, isOneOf, sql, startsWith, type Sql } from './sql.js';
+import {
+  allOf,
+  containsText,
+  endsWith,
+  isAmong,
+  isOneOf,
+  sql,
+  startsWith,
+  type Sql,
+} from './sql.js';
 import { isVaultOf } from './vaults.js';
 
 /** The list filters of contract 6.3. A null id means the root. */
@@ -44,7 +53,7 @@ export async function listObjects(
   filter: ObjectFilter,
   page: Page,
 ): Promise<Listed<ObjectRow>> {
-  const clauses = conditions(filter);
+  const clauses = objectConditions(filter);
   const matchers = [regexMatcher(filter), globMatcher(filter, clauses)].filter(
     (one) => one !== null,
   );
@@ -122,14 +131,14 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectTest | null {
     path(candidate.pathKey);
 }
 
-function conditions(filter: ObjectFilter): Sql[] {
+function objectConditions(filter: ObjectFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
   if (filter.among) clauses.push(isAmong(sql`objects.id`, filter.among));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
-    clauses.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);
+    clauses.push(sql`vaults.name_key = ${foldName(filter.vaultName)}`);
   }
   if (filter.vaultFullPath !== undefined) {
     const path = parseFullPath(filter.vaultFullPath);
@@ -139,22 +148,22 @@ function conditions(filter: ObjectFilter): Sql[] {
   else if (filter.parentId !== undefined) clauses.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
     // A path ends with the filename, and no filename contains the slash before it.
-    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${foldName(filter.filename)}`));
   }
   if (filter.path !== undefined) {
-    clauses.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
+    clauses.push(sql`objects.path_key = ${foldName(normalizePath(filter.path))}`);
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
     if (path === undefined || viewer === null) clauses.push(neverCondition);
     else {
-      clauses.push(isVaultOf(path, viewer), sql`objects.path_key = ${fold(path.path)}`);
+      clauses.push(isVaultOf(path, viewer), sql`objects.path_key = ${foldName(path.path)}`);
     }
   }
   if (filter.objectTypes) clauses.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
   if (filter.depth !== undefined) clauses.push(sql`objects.depth = ${filter.depth}`);
   if (filter.query !== undefined) {
-    clauses.push(contains(sql`objects.path_key`, fold(filter.query)));
+    clauses.push(containsText(sql`objects.path_key`, foldName(filter.query)));
   }
   clauses.push(...ancestorConditions(filter));
   if (filter.tag !== undefined) {

@@ -14,7 +14,7 @@ import { namesOf, normalizePath } from './full-path.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import type { Listed, Page } from './list-page.js';
-import { checkFilename, fold, numberedName } from './names.js';
+import { checkFilename, foldName, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
 import {
   isBelow,
@@ -92,7 +92,7 @@ export function objectTable(db: Database): ObjectTable {
   const get = (id: number): Promise<ObjectRow | undefined> =>
     cache.get(id, () => objectWhere(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
-    objectWhere(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
+    objectWhere(sql`vault_id = ${vaultId} AND path_key = ${foldName(normalizePath(path))}`);
 
   return {
     get,
@@ -113,7 +113,7 @@ export function objectTable(db: Database): ObjectTable {
         const before = await objectTable(tx).get(id);
         if (before === undefined) return undefined;
         const { filename, parentId, ...rest } = patch;
-        await relocate(tx, before, filename ?? before.filename, parentId);
+        await relocateObject(tx, before, filename ?? before.filename, parentId);
         const tags = rest.tags && cleanTags(rest.tags);
         const change = objects.update(id, {
           ...rest,
@@ -175,7 +175,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
     createdAt: now,
     updatedAt: now,
   };
-  await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
+  await tx.run(objects.insert({ ...row, pathKey: foldName(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
   if (isFile) await insertVersion(tx, { ...row, objectId: row.id, revision: 1 });
   await recordCreated(tx, row.id);
@@ -287,7 +287,7 @@ async function freeName(
  * the stored strings.
  * Choice: a name that is taken gets a number, as on creation.
  */
-async function relocate(
+async function relocateObject(
   tx: Database,
   object: ObjectRow,
   filename: string,
@@ -303,16 +303,18 @@ async function relocate(
   const isFile = object.objectType === 'file';
   const name = await freeName(tx, { vaultId, parent, filename, isFile, exceptId: id });
   const to = locationIn(parent, name);
-  await tx.run(objects.update(id, { filename: name, parentId, ...to, pathKey: fold(to.path) })!);
+  await tx.run(
+    objects.update(id, { filename: name, parentId, ...to, pathKey: foldName(to.path) })!,
+  );
   const oldIds = encodeIds([...object.ancestorIds, id]);
   const newIds = encodeIds([...to.ancestorIds, id]);
   await tx.run(sql`UPDATE objects SET
       path = ${to.path} || SUBSTR(path, LENGTH(${object.path}) + 1),
-      path_key = ${fold(to.path)} || SUBSTR(path_key, LENGTH(${fold(object.path)}) + 1),
+      path_key = ${foldName(to.path)} || SUBSTR(path_key, LENGTH(${foldName(object.path)}) + 1),
       ancestor_ids = ${newIds} || SUBSTR(ancestor_ids, LENGTH(${oldIds}) + 1),
       depth = depth + ${to.depth - object.depth}
     WHERE vault_id = ${vaultId}
-      AND path_key > ${`${fold(object.path)}/`} AND path_key < ${`${fold(object.path)}0`}`);
+      AND path_key > ${`${foldName(object.path)}/`} AND path_key < ${`${foldName(object.path)}0`}`);
 }
 
 async function countBelow(db: Database, id: number): Promise<DescendantCounts> {

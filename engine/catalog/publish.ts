@@ -59,7 +59,7 @@ const commitPriority = 30; // seen on the original service (contract 15.1)
  * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can
  * replay the log. The log is authoritative: an import that was canceled after its entry was written is completed.
  */
-export async function publish(db: Database, publication: Publication): Promise<void> {
+export async function publishVersion(db: Database, publication: Publication): Promise<void> {
   await db.atomic(async (tx) => {
     const dataset = await datasetTable(tx).get(publication.datasetId);
     if (dataset === undefined) throw notFound();

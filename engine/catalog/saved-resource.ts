@@ -95,7 +95,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   return {
     get,
     list: (filter, page) => {
-      const clauses = [visible(owner, filter.viewer, isPublic), ...conditions(filter)];
+      const clauses = [visibleTo(owner, filter.viewer, isPublic), ...conditions(filter)];
       if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
         clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
@@ -123,7 +123,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   };
 }
 
-function visible(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
+function visibleTo(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
   if (viewer === null) return sql`1 = 1`;
   return sql`(${owner}.user_id = ${viewer.userId}
     OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1)

@@ -7,7 +7,7 @@ import type {
 } from '../search/table.js';
 import type { Database } from './database.js';
 import { hasOwnRight, mayAccess, type Viewer } from './permission.js';
-import { allOf, contains, isOneOf, join, sql, type Sql } from './sql.js';
+import { allOf, containsText, isOneOf, joinSql, sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
 import { fullName } from './users.js';
 
@@ -42,7 +42,7 @@ export function searchTable(db: Database): SearchTable<Viewer> {
       return (row?.['last'] as number | null) ?? undefined;
     },
     objects: async ({ after, upTo, condition, columns }) => {
-      const where = sql`objects.id > ${after} AND objects.id <= ${upTo} AND ${compile(condition)}`;
+      const where = sql`objects.id > ${after} AND objects.id <= ${upTo} AND ${compileCondition(condition)}`;
       return selectRows(db, where, columns, shortTags);
     },
     byIds: async (ids) => {
@@ -95,7 +95,7 @@ async function selectRows(
   const datasets = columns.has('storageClass')
     ? sql` LEFT JOIN datasets ON datasets.id = objects.id`
     : sql``;
-  const rows = await db.all(sql`SELECT ${join(selectedColumns, sql`, `)} FROM objects${datasets}
+  const rows = await db.all(sql`SELECT ${joinSql(selectedColumns, sql`, `)} FROM objects${datasets}
     WHERE ${where} ORDER BY objects.id`);
   if (!columns.has('user')) return rows as unknown as readonly SearchObject[];
   const ids = [...new Set(rows.map((row) => row['userId'] as number))];
@@ -112,16 +112,16 @@ function userOf(row: Raw): string {
 }
 
 /** Compiles a condition to SQL. A slice is a range of ids, so unary plus keeps SQLite from choosing the index of another column. */
-function compile(condition: SearchCondition): Sql {
+function compileCondition(condition: SearchCondition): Sql {
   switch (condition.kind) {
     case 'all':
       return sql`1 = 1`;
     case 'and':
-      return sql`(${allOf(condition.items.map(compile))})`;
+      return sql`(${allOf(condition.items.map(compileCondition))})`;
     case 'or':
       return condition.items.length === 0
         ? sql`1 = 0`
-        : sql`(${join(condition.items.map(compile), sql` OR `)})`;
+        : sql`(${joinSql(condition.items.map(compileCondition), sql` OR `)})`;
     case 'types':
       return isOneOf(sql`objects.object_type`, condition.types);
     case 'ids':
@@ -142,7 +142,7 @@ function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const found =
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`
-      : contains(column, text);
+      : containsText(column, text);
   if (!/[iks]/i.test(text)) return found;
   return sql`(${found} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0 OR INSTR(${column}, ${'\u017f'}) > 0)`;
 }

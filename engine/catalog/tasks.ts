@@ -143,7 +143,7 @@ export function taskTable(db: Database): TaskTable {
         {
           from: sql`tasks LEFT JOIN objects ON objects.id = COALESCE(tasks.target_object_id, tasks.source_object_id)
             LEFT JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(conditions(filter)),
+          where: allOf(taskConditions(filter)),
           orderBy: orderOf(filter.ordering),
         },
         page,
@@ -316,7 +316,7 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 }
 
 /** A user sees the tasks of their account whose objects they may read (contract 15.2), and of copies those that they created. */
-function conditions(filter: TaskFilter): Sql[] {
+function taskConditions(filter: TaskFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [
     sql`CASE WHEN tasks.kind = 'copy' THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}

@@ -7,7 +7,7 @@ import { parseFullPath, type FullPath } from './full-path.js';
 import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
-import { checkVaultName, fold } from './names.js';
+import { checkVaultName, foldName } from './names.js';
 import {
   mayAccess,
   permissionOfLevel,
@@ -15,7 +15,7 @@ import {
   type Viewer,
   type Permission,
 } from './permission.js';
-import { allOf, contains, isAmong, isOneOf, sql, type Sql } from './sql.js';
+import { allOf, containsText, isAmong, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
 
@@ -154,7 +154,7 @@ export function vaultTable(db: Database): VaultTable {
   };
   const get = (id: number): Promise<VaultRow | undefined> => vaultWhere(sql`vaults.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
-    vaultWhere(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
+    vaultWhere(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${foldName(name)}`);
   const levels = async (
     viewer: Viewer,
     ids: readonly number[],
@@ -179,7 +179,7 @@ export function vaultTable(db: Database): VaultTable {
         vaults,
         {
           from: sql`vaults`,
-          where: allOf(conditions(filter)),
+          where: allOf(vaultConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id`,
         },
         page,
@@ -204,7 +204,7 @@ export function vaultTable(db: Database): VaultTable {
           createdAt: now,
           updatedAt: now,
         };
-        await tx.run(vaults.insert({ ...row, nameKey: fold(row.name) }));
+        await tx.run(vaults.insert({ ...row, nameKey: foldName(row.name) }));
         await indexVaultTags(tx, row.id, row.tags);
         await recordCreated(tx, row.id);
         return row;
@@ -224,7 +224,7 @@ export function vaultTable(db: Database): VaultTable {
         const tags = patch.tags && cleanTags(patch.tags);
         const change = vaults.update(id, {
           ...patch,
-          ...(name !== undefined && { nameKey: fold(name) }),
+          ...(name !== undefined && { nameKey: foldName(name) }),
           ...(tags !== undefined && { tags }),
           updatedAt: Date.now(),
         });
@@ -297,21 +297,21 @@ export function isVaultOf({ domain, vault }: FullPath, viewer: Viewer): Sql {
   }
   const account =
     domain === null ? sql`vaults.account_id = ${viewer.accountId}` : isAccountOf(domain);
-  return sql`vaults.name_key = ${fold(vault)} AND ${account}`;
+  return sql`vaults.name_key = ${foldName(vault)} AND ${account}`;
 }
 
 function isAccountOf(domain: string): Sql {
-  return sql`vaults.account_id IN (SELECT id FROM accounts WHERE domain_key = ${fold(domain)})`;
+  return sql`vaults.account_id IN (SELECT id FROM accounts WHERE domain_key = ${foldName(domain)})`;
 }
 
-function conditions(filter: VaultFilter): Sql[] {
+function vaultConditions(filter: VaultFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
   if (filter.among) clauses.push(isAmong(sql`vaults.id`, filter.among));
   if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
   if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
-  if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${fold(filter.name)}`);
+  if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${foldName(filter.name)}`);
   if (filter.accountDomain !== undefined) clauses.push(isAccountOf(filter.accountDomain));
   if (filter.vaultType) clauses.push(sql`vaults.vault_type = ${filter.vaultType}`);
   if (filter.storageClass !== undefined) {
@@ -331,9 +331,9 @@ function conditions(filter: VaultFilter): Sql[] {
   }
   if (filter.query !== undefined) {
     // Choice: the filter `query` of vaults ignores case in names, and in descriptions only of ASCII letters, as SQLite's LOWER does.
-    const inName = contains(sql`vaults.name_key`, fold(filter.query));
+    const inName = containsText(sql`vaults.name_key`, foldName(filter.query));
     const description = sql`LOWER(COALESCE(vaults.description, ''))`;
-    clauses.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
+    clauses.push(sql`(${inName} OR ${containsText(description, filter.query.toLowerCase())})`);
   }
   return clauses;
 }

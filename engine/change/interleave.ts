@@ -48,9 +48,10 @@ export function interleaveColumns(columns: readonly Data[], picks: Picks): Data 
       child: interleaveColumns(items, elements),
     });
   }
-  if (ArrowType.isUtf8(type)) return makeArrowData<Utf8>({ ...base, ...strings(columns, picks) });
+  if (ArrowType.isUtf8(type))
+    return makeArrowData<Utf8>({ ...base, ...interleaveStrings(columns, picks) });
   if (ArrowType.isBool(type))
-    return makeArrowData<Bool>({ ...base, data: bits(columns, from, rows) });
+    return makeArrowData<Bool>({ ...base, data: interleaveBits(columns, from, rows) });
   return makeArrowData<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
 }
 
@@ -108,7 +109,7 @@ function lengthAt({ valueOffsets }: Data, row: number): number {
   return valueOffsets[row + 1]! - valueOffsets[row]!;
 }
 
-function strings(
+function interleaveStrings(
   columns: readonly Data[],
   { from, rows }: Picks,
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
@@ -162,7 +163,7 @@ function copyBytes(
   else for (let i = 0; i < length; i++) into[at + i] = bytes[first + i]!;
 }
 
-function bits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
+function interleaveBits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
   const found = new Uint8Array((rows.length + 7) >> 3);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;

@@ -66,7 +66,7 @@ export function isForbidden(address: Address): boolean {
 function embeddedIpv4({ family, value }: Address): readonly Address[] {
   if (family === 4) return [];
   const found: bigint[] = [];
-  const isIn = (text: string): boolean => contains(block(text), { family, value });
+  const isIn = (text: string): boolean => contains(parseBlock(text), { family, value });
   if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32);
   if (isIn('2002::/16')) found.push((value >> 80n) & low32);
   if (isIn('64:ff9b:1::/48')) {
@@ -109,7 +109,7 @@ function ipv6(text: string): bigint | undefined {
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-function block(text: string): Block {
+function parseBlock(text: string): Block {
   const found = parseAddressBlock(text);
   if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
@@ -136,17 +136,17 @@ const special4 = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, and broadcast
-].map(block);
+].map(parseBlock);
 
 /** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
-const globalUnicast = block('2000::/3');
+const globalUnicast = parseBlock('2000::/3');
 const special6 = [
   '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
-].map(block);
+].map(parseBlock);
 
 const forbiddenBlocks = [
   '169.254.0.0/16', // link-local; AWS, Azure, Google and others answer at 169.254.169.254
@@ -157,4 +157,4 @@ const forbiddenBlocks = [
   'fd00:ec2::/32', // AWS
   'fd20:ce::254', // Google
   'fd00:42::42', // Scaleway
-].map(block);
+].map(parseBlock);

@@ -232,7 +232,7 @@ export function parseArguments(
   const { tokens } = parseArgs({
     args: [...argv],
     options: {
-      ...Object.fromEntries(table().map(([, s]) => [s.flag, { type: 'string' as const }])),
+      ...Object.fromEntries(settingsTable().map(([, s]) => [s.flag, { type: 'string' as const }])),
       help: { type: 'boolean', short: 'h' },
     },
     strict: false,
@@ -240,7 +240,7 @@ export function parseArguments(
   });
   const errors: Record<string, string[]> = {};
   const flags = new Map<string, string>();
-  const knownFlags = new Set(['help', ...table().map(([, s]) => s.flag)]);
+  const knownFlags = new Set(['help', ...settingsTable().map(([, s]) => s.flag)]);
   for (const token of tokens) {
     if (token.kind !== 'option' || token.name === 'help') continue;
     if (!knownFlags.has(token.name)) {
@@ -250,7 +250,7 @@ export function parseArguments(
     } else flags.set(token.name, token.value);
   }
   const config: Record<string, unknown> = {};
-  for (const [key, setting] of table()) {
+  for (const [key, setting] of settingsTable()) {
     const flag = flags.get(setting.flag);
     const text = flag ?? env[setting.env];
     config[key] = setting.fallback;
@@ -283,7 +283,11 @@ export function parseConfig(
 
 /** The text of `--help`: one line per setting. */
 export function settingsHelp(): string {
-  const rows = table().map(([, s]) => [`--${s.flag} ${s.hint}`, s.env, `${s.help} (${s.shown})`]);
+  const rows = settingsTable().map(([, s]) => [
+    `--${s.flag} ${s.hint}`,
+    s.env,
+    `${s.help} (${s.shown})`,
+  ]);
   const width = (at: number): number => Math.max(...rows.map((row) => row[at]?.length ?? 0));
   return rows
     .map(
@@ -295,14 +299,14 @@ export function settingsHelp(): string {
 
 /** The settings as a Markdown table. */
 export function settingsMarkdown(): string {
-  const rows = table().map(
+  const rows = settingsTable().map(
     ([, s]) =>
       `| \`--${s.flag} ${s.hint.replaceAll('|', '\\|')}\` | \`${s.env}\` | ${s.help} | ${s.shown} |`,
   );
   return ['| Flag | Environment | Meaning | Default |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function table(): [string, Setting<unknown>][] {
+function settingsTable(): [string, Setting<unknown>][] {
   return Object.entries(settings);
 }
 

@@ -3,7 +3,7 @@ import { AppError } from './errors.js';
 import { faultpoint, type FileOperation } from './faultpoint.js';
 
 /** Runs one step on the file system. An error names the file and the step (`verb`). */
-export function step<T>(
+export function fileStep<T>(
   path: string,
   verb: string,
   operation: FileOperation,
@@ -12,7 +12,7 @@ export function step<T>(
   return explainFailure(path, verb, rawStep(operation, work));
 }
 
-/** As `step`, but with the system's own error, for callers that check its code. */
+/** As `fileStep`, but with the system's own error, for callers that check its code. */
 export async function rawStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
   faultpoint(operation);
   return work();

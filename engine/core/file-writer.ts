@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { budgets } from './budgets.js';
 import { AppError } from './errors.js';
 import { writableBytes } from './faultpoint.js';
-import { codeOf, rawStep, step, wrapFileError } from './file-steps.js';
+import { codeOf, rawStep, fileStep, wrapFileError } from './file-steps.js';
 import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.js';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
@@ -63,7 +63,7 @@ export class FileWriter {
       const bytes = writableBytes(piece.byteLength - writtenBytes);
       const write = (): Promise<{ bytesWritten: number }> =>
         this.#handle.write(piece, writtenBytes, bytes);
-      writtenBytes += (await step(this.path, 'write', 'write', write)).bytesWritten;
+      writtenBytes += (await fileStep(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
     if (this.#bytes - this.#flushedTo >= flushBytes) this.#flushInBackground();
@@ -99,7 +99,7 @@ export class FileWriter {
   async flush(): Promise<void> {
     this.#flushedTo = this.#bytes;
     try {
-      await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
+      await fileStep(this.path, 'flush', 'flush', () => this.#handle.datasync());
     } catch (error) {
       this.#flushError = error;
       throw error;
@@ -111,9 +111,9 @@ export class FileWriter {
     try {
       await this.#flushed();
       // The caller abandons a file that cannot be flushed.
-      await step(this.path, 'flush', 'flush', () => this.#handle.sync());
+      await fileStep(this.path, 'flush', 'flush', () => this.#handle.sync());
     } finally {
-      await step(this.path, 'close', 'close', () => this.#handle.close());
+      await fileStep(this.path, 'close', 'close', () => this.#handle.close());
     }
     return {
       bytes: this.#bytes,
@@ -125,7 +125,7 @@ export class FileWriter {
   /** Closes the file without making it durable; call `flushFile` before the file is committed. */
   async closeUnflushed(): Promise<void> {
     await this.#flushed();
-    await step(this.path, 'close', 'close', () => this.#handle.close());
+    await fileStep(this.path, 'close', 'close', () => this.#handle.close());
   }
 
   /** Closes and removes the file, also after `finish` failed. Never throws, so that the first error is reported. */
@@ -153,7 +153,7 @@ export async function createFile(path: string, options: CreateOptions = {}): Pro
   await refuseLinkedFolder(path);
   const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const mode = options.mode ?? 0o600;
-  const handle = await step(path, 'create', 'open', () => fs.open(path, flags, mode));
+  const handle = await fileStep(path, 'create', 'open', () => fs.open(path, flags, mode));
   return new FileWriter(path, handle, options);
 }
 

@@ -27,7 +27,7 @@ export class SyncFileReader {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) throw damagedFile(this.path, 'has been closed already');
     for (let filled = 0; filled < into.byteLength;) {
-      const bytes = step(this.path, 'read', () =>
+      const bytes = syncFileStep(this.path, 'read', () =>
         readSync(descriptor, into, filled, into.byteLength - filled, from + filled),
       );
       if (bytes === 0) throw damagedFile(this.path, 'ends early');
@@ -46,11 +46,11 @@ export class SyncFileReader {
 export function openFileSync(path: string): SyncFileReader {
   const folder = dirname(path);
   // A folder above that is a symbolic link could lead out of the data folder (threats D2).
-  if (step(folder, 'stat', () => realpathSync.native(folder)) !== folder)
+  if (syncFileStep(folder, 'stat', () => realpathSync.native(folder)) !== folder)
     throw damagedFile(path, 'is reached through a symbolic link');
-  const descriptor = step(path, 'open', () => openSync(path, flags));
+  const descriptor = syncFileStep(path, 'open', () => openSync(path, flags));
   try {
-    const stats = step(path, 'stat', () => fstatSync(descriptor));
+    const stats = syncFileStep(path, 'stat', () => fstatSync(descriptor));
     if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
     return new SyncFileReader(path, stats.size, descriptor);
   } catch (error) {
@@ -59,7 +59,7 @@ export function openFileSync(path: string): SyncFileReader {
   }
 }
 
-function step<T>(path: string, operation: FileOperation, work: () => T): T {
+function syncFileStep<T>(path: string, operation: FileOperation, work: () => T): T {
   try {
     faultpoint(operation);
     return work();

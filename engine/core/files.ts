@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { spareBytes } from './faultpoint.js';
 import { AppError } from './errors.js';
-import { codeOf, damagedFile, rawStep, step, wrapFileError } from './file-steps.js';
+import { codeOf, damagedFile, rawStep, fileStep, wrapFileError } from './file-steps.js';
 
 /*
  * Access to the file system (with `file-writer.ts`, `atomic-files.ts` and `files-sync.ts` the only modules that import `node:fs`).
@@ -103,7 +103,7 @@ export class FileReader {
   async readInto(into: Uint8Array, from: number): Promise<number> {
     let filledBytes = 0;
     while (filledBytes < into.byteLength) {
-      const { bytesRead } = await step(this.path, 'read', 'read', () =>
+      const { bytesRead } = await fileStep(this.path, 'read', 'read', () =>
         this.#handle.read(into, filledBytes, into.byteLength - filledBytes, from + filledBytes),
       );
       if (bytesRead === 0) break;
@@ -140,7 +140,7 @@ export async function openLocalFile(path: string): Promise<FileReader> {
 
 /** Creates a folder outside the data folder if it is missing, for the owner only, and returns its path with symbolic links resolved. */
 export async function localFolder(path: string): Promise<string> {
-  await step(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
+  await fileStep(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
   return fs.realpath(path);
 }
 
@@ -150,9 +150,9 @@ export async function readSystemFile(path: string): Promise<string> {
 }
 
 async function openReader(path: string, flags: number): Promise<FileReader> {
-  const handle = await step(path, 'read', 'open', () => fs.open(path, flags));
+  const handle = await fileStep(path, 'read', 'open', () => fs.open(path, flags));
   try {
-    const stats = await step(path, 'read', 'stat', () => handle.stat());
+    const stats = await fileStep(path, 'read', 'stat', () => handle.stat());
     if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
     return new FileReader(path, handle, stats);
   } catch (error) {
@@ -176,7 +176,7 @@ export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8
 export async function moveFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
-  await step(from, 'move', 'rename', () => fs.rename(from, to));
+  await fileStep(from, 'move', 'rename', () => fs.rename(from, to));
 }
 
 /** Creates a hard link within the data folder, replacing `to`. Call `syncFolder` on the target folder afterwards. */
@@ -184,12 +184,12 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
   await removeFile(to);
-  await step(from, 'link', 'link', () => fs.link(from, to));
+  await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }
 
 /** Creates a folder and its missing ancestors, durably. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await step(path, 'create', 'mkdir', () =>
+  const first = await fileStep(path, 'create', 'mkdir', () =>
     fs.mkdir(path, { recursive: true, mode: 0o700 }),
   );
   if (first !== undefined) {
@@ -202,9 +202,9 @@ export async function makeFolder(path: string): Promise<void> {
 export async function flushFile(path: string): Promise<void> {
   await refuseLinkedFolder(path);
   const flags = constants.O_RDWR | O_NOFOLLOW; // Windows requires write access for a flush
-  const handle = await step(path, 'flush', 'open', () => fs.open(path, flags));
+  const handle = await fileStep(path, 'flush', 'open', () => fs.open(path, flags));
   try {
-    await step(path, 'flush', 'flush', () => handle.sync());
+    await fileStep(path, 'flush', 'flush', () => handle.sync());
   } finally {
     await handle.close();
   }
@@ -214,9 +214,9 @@ export async function flushFile(path: string): Promise<void> {
 /** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return; // cannot open folders
-  const handle = await step(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
+  const handle = await fileStep(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
   try {
-    await step(path, 'flush', 'flush', () => handle.sync());
+    await fileStep(path, 'flush', 'flush', () => handle.sync());
   } finally {
     await handle.close();
   }
@@ -313,7 +313,7 @@ export async function identitiesBelow(path: string): Promise<ReadonlySet<string>
  * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number if that is taken. For what a sweep does
  * not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
  */
-export async function quarantine(folder: DataFolder, path: string): Promise<string> {
+export async function quarantineFile(folder: DataFolder, path: string): Promise<string> {
   const quarantinePath = join('quarantine', relative(folder.root, path));
   await makeFolder(dirname(join(folder.root, quarantinePath)));
   let target = quarantinePath;
@@ -334,7 +334,7 @@ export function fileExists(path: string): boolean {
 
 /** Removes a file, if it exists. */
 export async function removeFile(path: string): Promise<void> {
-  await step(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
+  await fileStep(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
 }
 
 /** Removes a file that is no longer needed. Never throws: the next sweep removes a file that stays. */
@@ -344,13 +344,13 @@ export async function discardFile(path: string): Promise<void> {
 
 /** Removes a folder recursively, if it exists, without following links. */
 export async function removeTree(path: string): Promise<void> {
-  await step(path, 'remove', 'remove', () =>
+  await fileStep(path, 'remove', 'remove', () =>
     fs.rm(path, { recursive: true, force: true, maxRetries: 2 }),
   );
 }
 
 /** Removes all entries of a folder except those that `keep` returns true for; returns the removed names. */
-export async function sweep(
+export async function sweepFolder(
   path: string,
   keep: (name: string) => boolean = () => false,
 ): Promise<readonly string[]> {
@@ -368,6 +368,6 @@ export async function freeBytes(path: string): Promise<number> {
 /** Throws if a folder above is a symbolic link, which could lead out of the data folder (threats D2). */
 export async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
-  const real = await step(folder, 'read', 'stat', () => fs.realpath(folder));
+  const real = await fileStep(folder, 'read', 'stat', () => fs.realpath(folder));
   if (real !== folder) throw damagedFile(path, 'is reached through a symbolic link');
 }

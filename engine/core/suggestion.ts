@@ -14,7 +14,7 @@ export class KnownNames {
 
   constructor(names: Iterable<string>, synonyms: Synonyms = {}) {
     this.#names = Array.from(names, (name) => {
-      const plainLetters = letters(name);
+      const plainLetters = lettersOf(name);
       return { name, letters: plainLetters, mask: maskOf(plainLetters) };
     });
     this.#synonyms = synonyms;
@@ -32,7 +32,7 @@ export class KnownNames {
   /** The names that an unknown word most likely stands for: as `suggestionFor`, but with all names that are equally near. */
   suggestionsFor(word: string): readonly string[] {
     if (word === '' || word.length > maxLength) return [];
-    const plainLetters = letters(word);
+    const plainLetters = lettersOf(word);
     const sameName = this.#names.find((known) => known.letters === plainLetters);
     if (sameName !== undefined) return [sameName.name];
     const meant = Object.hasOwn(this.#synonyms, plainLetters) ? this.#synonyms[plainLetters]! : [];
@@ -50,7 +50,7 @@ export class KnownNames {
       if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
       // A mistake takes away one letter and adds one at most.
       if (bitsIn(mask ^ known.mask) > 2 * maxDistance) continue;
-      const mistakeCount = distance(plainLetters, otherLetters);
+      const mistakeCount = editDistance(plainLetters, otherLetters);
       if (mistakeCount > maxDistance) continue;
       if (mistakeCount < leastDistance) nearestNames = [];
       nearestNames.push(known.name);
@@ -78,7 +78,7 @@ export function didYouMean(suggestions: string | readonly string[] | undefined):
 /** Longer words are not compared: they are data, not misspelt names. */
 const maxLength = 200;
 
-function letters(word: string): string {
+function lettersOf(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '');
 }
 
@@ -101,7 +101,7 @@ function allowedEdits(length: number): number {
 }
 
 /** The optimal string alignment distance of two words: letters added, left out and replaced, and neighbours in the wrong order. */
-export function distance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

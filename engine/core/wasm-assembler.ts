@@ -16,21 +16,21 @@ export interface Kernel {
  * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
  * `opcodes`, which are those that our kernels need; so they need neither a compiler nor a build step.
  */
-function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
-  const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
-  const exports = kernels.map(({ name }, i) => [...list(ascii(name)), 0, i]);
+function assembleModule(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
+  const types = kernels.map(({ params }) => [0x60, ...encodeList(params.map(() => i32)), 1, i32]);
+  const exports = kernels.map(({ name }, i) => [...encodeList(encodeAscii(name)), 0, i]);
   return Uint8Array.from([
-    ...ascii('\0asm\u0001\0\0\0'),
+    ...encodeAscii('\0asm\u0001\0\0\0'),
     ...encodeSection(1, types),
     ...encodeSection(
       3,
       kernels.map((_, i) => [i]),
     ),
     ...encodeSection(5, [[1, ...unsignedLeb128(pages), ...unsignedLeb128(pages)]]),
-    ...encodeSection(7, [...exports, [...list(ascii('memory')), 2, 0]]),
+    ...encodeSection(7, [...exports, [...encodeList(encodeAscii('memory')), 2, 0]]),
     ...encodeSection(
       10,
-      kernels.map((kernel) => list(code(kernel))),
+      kernels.map((kernel) => encodeList(encodeCode(kernel))),
     ),
   ]);
 }
@@ -46,11 +46,11 @@ export function instantiate<E>(
   kernels: readonly Kernel[],
   pages: number,
 ): E & { readonly memory: { readonly buffer: ArrayBuffer } } {
-  const module = new WebAssembly.Module(assemble(kernels, pages));
+  const module = new WebAssembly.Module(assembleModule(kernels, pages));
   return new WebAssembly.Instance(module).exports as ReturnType<typeof instantiate<E>>;
 }
 
-function code({ params, locals = [], vectors = [], longs = [], body }: Kernel): number[] {
+function encodeCode({ params, locals = [], vectors = [], longs = [], body }: Kernel): number[] {
   const names = [...params, ...locals, ...vectors, ...longs];
   const localDeclarations = [
     [...unsignedLeb128(locals.length), i32],
@@ -60,12 +60,12 @@ function code({ params, locals = [], vectors = [], longs = [], body }: Kernel): 
   return [
     ...unsignedLeb128(localDeclarations.length),
     ...localDeclarations.flat(),
-    ...instructions(body, names),
+    ...encodeInstructions(body, names),
     0x0b,
   ];
 }
 
-function instructions(body: string, names: readonly string[]): number[] {
+function encodeInstructions(body: string, names: readonly string[]): number[] {
   return body
     .split('\n')
     .map((line) => line.replace(/;;.*/, '').trim())
@@ -139,11 +139,11 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
 };
 
 function encodeSection(id: number, entries: readonly (readonly number[])[]): number[] {
-  return [id, ...list([...unsignedLeb128(entries.length), ...entries.flat()])];
+  return [id, ...encodeList([...unsignedLeb128(entries.length), ...entries.flat()])];
 }
 
 /** A vector of the binary format: the number of bytes, then the bytes. */
-function list(bytes: readonly number[]): number[] {
+function encodeList(bytes: readonly number[]): number[] {
   return [...unsignedLeb128(bytes.length), ...bytes];
 }
 
@@ -160,6 +160,6 @@ function signedLeb128(value: bigint): number[] {
   return isLast ? [low] : [low | 128, ...signedLeb128(higherBits)];
 }
 
-function ascii(text: string): number[] {
+function encodeAscii(text: string): number[] {
   return [...text].map((c) => c.charCodeAt(0));
 }

@@ -2,7 +2,7 @@ import { budgets } from '../core/budgets.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
 import { tooManyBuckets } from '../query/results/facet-answer.js';
-import { sortable } from './top-documents.js';
+import { sortableText } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
 type Single = string | number;
@@ -73,7 +73,7 @@ class Buckets implements FacetCounter {
       .map(([key, bucket]) => ({
         key,
         ...bucket,
-        sortKey: typeof key === 'string' ? sortable(key) : key,
+        sortKey: typeof key === 'string' ? sortableText(key) : key,
       }))
       .sort((a, b) => (isByCount && b.count - a.count) || (a.sortKey < b.sortKey ? -1 : 1))
       .slice(0, limit)

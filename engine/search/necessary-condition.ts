@@ -78,13 +78,13 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
       return timeCondition('updatedAt', leaf);
     case 'name':
     case 'parent':
-      return texts('path', leaf);
+      return textCondition('path', leaf);
     case 'full_path':
     case 'path':
       return leaf.kind === 'prefix' ? pathCondition(leaf.text, vaults) : inFullPath(leaf, vaults);
     case 'description':
     case 'tags':
-      return texts(leaf.field.name, leaf);
+      return textCondition(leaf.field.name, leaf);
     default:
       return everyRow;
   }
@@ -114,7 +114,7 @@ function isPlain(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
 
-function texts(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
+function textCondition(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
   const items = kindOf(leaf)
     .requiredStrings(leaf)
     .filter(isPlain)

@@ -96,11 +96,11 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
     value === null || typeof value !== 'object'
       ? value
       : (value.toSorted(compareCodePoints).at(descending ? -1 : 0) ?? null);
-  return typeof best === 'string' ? sortable(best) : best;
+  return typeof best === 'string' ? sortableText(best) : best;
 }
 
 /** A sort key whose order by UTF-16 code units is the string's order by code points: it swaps surrogates with the code units above them. */
-export function sortable(text: string): string {
+export function sortableText(text: string): string {
   if (!/[\ud800-\uffff]/.test(text)) return text;
   return text.replaceAll(/[\ud800-\uffff]/g, (unit) => {
     const code = unit.charCodeAt(0);

@@ -12,7 +12,7 @@ import { fileStats, list, makeFolder, openFile, syncFolder } from '../core/files
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { logVersions, readEntry } from './log.js';
-import { replay } from './snapshot.js';
+import { replayLog } from './snapshot.js';
 import type { Segment } from './store.js';
 import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
@@ -212,7 +212,7 @@ async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedF
   }
   for (const { name } of await list(folder.datasetFile(datasetId, '_schema')))
     if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
-  const { live, removed } = await replay(folder, datasetId);
+  const { live, removed } = await replayLog(folder, datasetId);
   for (const { path, bytes, checksum } of segments)
     if (live.has(path) || removed.get(path)?.isVacuumed === false)
       files.set(path, { bytes, checksum });

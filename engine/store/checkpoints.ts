@@ -6,7 +6,7 @@ import { createFile } from '../core/file-writer.js';
 import { fileSize, linkFile, removeFile, syncFolder } from '../core/files.js';
 import { checkpointBytes } from './checkpoint.js';
 import { logContents } from './log.js';
-import { replay } from './snapshot.js';
+import { replayLog } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
 
@@ -83,7 +83,7 @@ export async function writeCheckpoint(
   version: number,
   file: string,
 ): Promise<Checkpoint> {
-  const state = await replay(folder, datasetId, version);
+  const state = await replayLog(folder, datasetId, version);
   if (state.version !== version)
     throw new AppError('conflict', `dataset ${datasetId} has no version ${version} any more`);
   const { bytes, rows } = checkpointBytes(datasetId, state);

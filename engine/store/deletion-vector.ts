@@ -28,7 +28,7 @@ const minOffsets = 4;
 
 /** The vector of ascending, distinct row numbers, at least one. */
 export function deletionVector(rows: Int32Array): DeletionVector {
-  const bytes = serialised(rows);
+  const bytes = serialisedBitmap(rows);
   const vector = { encoded: z85(bytes), bytes: bytes.length, rows: rows.length };
   decodedVectors.set(vector, rows);
   return vector;
@@ -41,7 +41,7 @@ const decodedVectors = new WeakMap<DeletionVector, Int32Array>();
 export function deletedRows(vector: DeletionVector): Int32Array {
   const cachedRows = decodedVectors.get(vector);
   if (cachedRows !== undefined) return cachedRows;
-  const rows = parsed(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
+  const rows = parseBitmap(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
   if (rows.length !== vector.rows)
     throw damagedVector(`has ${rows.length} rows instead of ${vector.rows}`);
   decodedVectors.set(vector, rows);
@@ -100,7 +100,7 @@ function isRuns(container: Container): boolean {
   return 2 + 4 * container.runs < plainSize(container);
 }
 
-function serialised(rows: Int32Array): Uint8Array {
+function serialisedBitmap(rows: Int32Array): Uint8Array {
   const containers = containersOf(rows);
   const count = containers.length;
   const hasRuns = containers.some(isRuns);
@@ -158,7 +158,7 @@ function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Co
   }
 }
 
-function parsed(bytes: Uint8Array): Int32Array {
+function parseBitmap(bytes: Uint8Array): Int32Array {
   try {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (view.getInt32(0, true) !== magic) throw new RangeError('has another magic number');

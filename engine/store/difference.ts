@@ -114,12 +114,12 @@ class GainTrace {
     const temporary = this.gained.common(going);
     this.#lost.remove(commonRows, live);
     this.gained.remove(temporary, live);
-    this.gained.add(minus(coming, commonRows), live);
-    this.#lost.add(minus(going, temporary), live);
+    this.gained.add(rowsMinus(coming, commonRows), live);
+    this.#lost.add(rowsMinus(going, temporary), live);
   }
 }
 
-function minus(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
+function rowsMinus(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
   const rowsLeft = [...rows].map(([path, own]) => {
     const less = others.get(path);
     return [path, less === undefined ? own : without(own, less)] as const;

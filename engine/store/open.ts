@@ -28,7 +28,7 @@ import { areInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
 import { emptyState } from './log-state.js';
 import type { SettledLogs } from './settled-logs.js';
-import { applyEntry, replay, snapshotOf } from './snapshot.js';
+import { applyEntry, replayLog, snapshotOf } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Checkpoint,
@@ -247,7 +247,7 @@ class FileStore implements Store {
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
     const last = await this.version(datasetId);
     let state =
-      fromVersion > 0 ? await replay(this.#folder, datasetId, fromVersion - 1) : emptyState;
+      fromVersion > 0 ? await replayLog(this.#folder, datasetId, fromVersion - 1) : emptyState;
     while (state.version < last) {
       const version = state.version + 1;
       const entry = await readEntry(this.#folder, datasetId, version, state.columns);

@@ -136,7 +136,7 @@ export function differenceOfCounts(
   before: readonly FooterCounts[],
   after: readonly FooterCounts[],
 ): string | undefined {
-  const [expected, found] = [before, after].map(totals) as [FooterCounts, FooterCounts];
+  const [expected, found] = [before, after].map(totalCounts) as [FooterCounts, FooterCounts];
   if (expected.rows !== found.rows) return `${found.rows} records of ${expected.rows}`;
   for (const key of new Set([...expected.leaves.keys(), ...found.leaves.keys()])) {
     const [values, bytes] = expected.leaves.get(key) ?? [0, 0];
@@ -147,7 +147,7 @@ export function differenceOfCounts(
   return undefined;
 }
 
-function totals(counts: readonly FooterCounts[]): FooterCounts {
+function totalCounts(counts: readonly FooterCounts[]): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   let rows = 0;
   for (const one of counts) {

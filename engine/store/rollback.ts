@@ -5,7 +5,7 @@ import { deletedRows, deletionVector } from './deletion-vector.js';
 import { readEntry, type LogEntry } from './log.js';
 import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
 import type { LogState } from './log-state.js';
-import { applyEntry, replay } from './snapshot.js';
+import { applyEntry, replayLog } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
@@ -22,7 +22,7 @@ export async function rollbackOf(
     throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
   const read = (number: number, state: LogState): Promise<LogEntry> =>
     readEntry(folder, datasetId, number, state.columns);
-  const before = await replay(folder, datasetId, version - 1);
+  const before = await replayLog(folder, datasetId, version - 1);
   const undoneEntry = await read(version, before);
   const added = new RowTrace(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
   const deletedTrace = new RowTrace(deletionsOf(undoneEntry).deleted);

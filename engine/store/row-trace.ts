@@ -87,7 +87,7 @@ export class RowTrace {
       const numbers = numbersOf(ownRows, source);
       const numbersLeft = without(numbers, gone);
       this.dropped += numbers.length - numbersLeft.length;
-      movedRows.push(ranked(numbersLeft, gone, first));
+      movedRows.push(rankRows(numbersLeft, gone, first));
     }
     const found = movedRows.reduce((a, b) => mergeAscending(a, b), noRows);
     if (target !== undefined && found.length > 0) this.#set(target, found);
@@ -107,7 +107,7 @@ export class RowTrace {
       const rowsLeft = source.rows - gone.length;
       const found =
         ownRows === 'all' ? allRows(rowsLeft) : rowsWithin(ownRows, first, first + rowsLeft);
-      if (found.length > 0) this.#set(source, unranked(found, gone));
+      if (found.length > 0) this.#set(source, unrankRows(found, gone));
     }
   }
 
@@ -120,7 +120,7 @@ export class RowTrace {
       this.rows.delete(path);
       const source = live.get(path)!;
       count += ownRows === 'all' ? source.rows : ownRows.length;
-      return flags(ownRows, source);
+      return rowFlags(ownRows, source);
     });
     if (count === 0) return;
     for (const [target, { sources, rows }] of originsOf(entry)) {
@@ -179,7 +179,7 @@ function* originsOf({ add, origins }: LogEntry): Generator<readonly [Segment, Or
 }
 
 /** A byte for each row of a segment: 1 for rows of the set. */
-function flags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
+function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
   const found = new Uint8Array(count);
   if (rows === 'all') return found.fill(1);
   for (const row of rows) found[row] = 1;
@@ -196,7 +196,7 @@ function allRows(count: number): Int32Array {
 }
 
 /** The new numbers of rows after the rows `gone` are left out and `before` other rows precede them. */
-function ranked(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
+function rankRows(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! < row) passed++;
@@ -210,7 +210,7 @@ function rowsWithin(rows: Int32Array, first: number, end: number): Int32Array {
 }
 
 /** The numbers that rows had before the rows `gone` were left out. */
-function unranked(rows: Int32Array, gone: Int32Array): Int32Array {
+function unrankRows(rows: Int32Array, gone: Int32Array): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! <= row + passed) passed++;

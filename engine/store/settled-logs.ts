@@ -2,7 +2,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { RecentMap } from '../core/recent-map.js';
 import { logContents } from './log.js';
 import type { LogState } from './log-state.js';
-import { advance, replay } from './snapshot.js';
+import { advanceState, replayLog } from './snapshot.js';
 
 /** Maximum number of datasets whose state is kept. */
 const maxStates = 16;
@@ -29,13 +29,13 @@ export class SettledLogs {
       knownState !== undefined &&
       knownState.version <= settledCount &&
       !checkpoints.some((one) => one > knownState.version && one <= settledCount);
-    const state = await replay(
+    const state = await replayLog(
       this.#folder,
       datasetId,
       settledCount,
       isLatest ? knownState : undefined,
     );
     if (state.version >= 0) this.#states.set(datasetId, state);
-    return advance(this.#folder, datasetId, state);
+    return advanceState(this.#folder, datasetId, state);
   }
 }

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { RecentMap } from '../core/recent-map.js';
 import type { LogState } from './log-state.js';
 import type { SettledLogs } from './settled-logs.js';
-import { advance, replay, snapshotOf } from './snapshot.js';
+import { advanceState, replayLog, snapshotOf } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */
@@ -43,8 +43,8 @@ export class SnapshotCache {
     const last = this.#limits.get(datasetId);
     const state =
       cachedCurrent === undefined
-        ? await (this.#logs?.replay(datasetId) ?? replay(this.#folder, datasetId, last))
-        : await advance(this.#folder, datasetId, cachedCurrent.state, last);
+        ? await (this.#logs?.replay(datasetId) ?? replayLog(this.#folder, datasetId, last))
+        : await advanceState(this.#folder, datasetId, cachedCurrent.state, last);
     if (cachedCurrent !== undefined && state === cachedCurrent.state) return cachedCurrent;
     const freshEntry = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
     // Two callers may have read at once: the later version stays.
@@ -67,7 +67,7 @@ export class SnapshotCache {
     }
     const cachedEarlier = this.#earlier.get(`${datasetId} ${version}`);
     if (cachedEarlier !== undefined) return cachedEarlier;
-    const state = await replay(this.#folder, datasetId, version);
+    const state = await replayLog(this.#folder, datasetId, version);
     const earlierSnapshot = await snapshotOf(this.#folder, datasetId, state);
     this.#addEarlier(earlierSnapshot);
     return earlierSnapshot;

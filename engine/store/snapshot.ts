@@ -18,7 +18,7 @@ import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
  * The state after all versions of the log, or after those up to `last`. The replay begins at the newest checkpoint that can be read, or, with
  * `from`, at that state.
  */
-export async function replay(
+export async function replayLog(
   folder: DataFolder,
   datasetId: number,
   last = Infinity,
@@ -29,7 +29,7 @@ export async function replay(
   const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? emptyState);
   for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
-    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+    applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
   return state;
 }
@@ -57,7 +57,7 @@ async function newestCheckpoint(
 const warnedFeatures = new Set<string>();
 
 /** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
-export async function advance(
+export async function advanceState(
   folder: DataFolder,
   datasetId: number,
   from: LogState,
@@ -70,7 +70,7 @@ export async function advance(
     const path = isFirst ? nextEntry(folder, datasetId, from) : folder.logEntry(datasetId, version);
     if (!fileExists(path)) return state ?? from;
     state ??= copyOf(from);
-    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+    applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
 }
 
@@ -87,7 +87,7 @@ const nextEntries = new WeakMap<LogState, string>();
 /** The state after one more entry; an entry that cannot be applied to the state is `damaged`. */
 export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): LogState {
   const state = copyOf(from);
-  apply(datasetId, state, entry);
+  applyToState(datasetId, state, entry);
   return state;
 }
 
@@ -101,11 +101,11 @@ export async function* entriesBetween(
   from: number,
   to: number,
 ): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
-  const state = copyOf(await replay(folder, datasetId, from));
+  const state = copyOf(await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live };
-    apply(datasetId, state, entry);
+    applyToState(datasetId, state, entry);
   }
 }
 
@@ -124,7 +124,7 @@ function copyOf(state: LogState): MutableState {
   return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
 }
 
-function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
+function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
   const restOfRows = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
   const deletionTimes = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
   const lastDeleted = entry.isRewrite ? Math.max(0, ...deletionTimes) : entry.time;

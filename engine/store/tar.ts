@@ -21,13 +21,13 @@ const maxPaxBytes = 1 << 20;
 
 /** The header of a file that follows it; `modifiedAt` is in milliseconds. Paths have at most 100 ASCII characters. */
 export function tarHeader(path: string, bytes: number, modifiedAt: number): Uint8Array {
-  if (bytes < ustarLimit) return header('0', path, bytes, modifiedAt);
+  if (bytes < ustarLimit) return tarHeaderBlock('0', path, bytes, modifiedAt);
   const record = paxRecord('size', String(bytes));
   return Buffer.concat([
-    header('x', 'pax', record.byteLength, modifiedAt),
+    tarHeaderBlock('x', 'pax', record.byteLength, modifiedAt),
     record,
     tarPadding(record.byteLength),
-    header('0', path, ustarLimit - 1, modifiedAt),
+    tarHeaderBlock('0', path, ustarLimit - 1, modifiedAt),
   ]);
 }
 
@@ -49,9 +49,10 @@ export async function* tarEntries(
   for (;;) {
     const block = await input.exactly(blockBytes);
     if (block.every((byte) => byte === 0)) return input.skip();
-    if (octal(block, 148, 8) !== checksumOf(block)) throw damagedFile(name, 'has a damaged header');
+    if (readOctal(block, 148, 8) !== checksumOf(block))
+      throw damagedFile(name, 'has a damaged header');
     const type = textOf(block, 156, 1);
-    const bytes = (type === 'x' ? undefined : size) ?? octal(block, 124, 12);
+    const bytes = (type === 'x' ? undefined : size) ?? readOctal(block, 124, 12);
     if (Number.isNaN(bytes)) throw damagedFile(name, 'has a file without a size');
     if (type === 'x') {
       if (bytes > maxPaxBytes) throw damagedFile(name, 'has a pax header without end');
@@ -124,22 +125,27 @@ class TarInput {
   }
 }
 
-function header(type: '0' | 'x', path: string, bytes: number, modifiedAt: number): Uint8Array {
+function tarHeaderBlock(
+  type: '0' | 'x',
+  path: string,
+  bytes: number,
+  modifiedAt: number,
+): Uint8Array {
   if (!/^[\x21-\x7e]{1,100}$/.test(path)) throw new Error(`${path} is no path of an archive`);
   const block = Buffer.alloc(blockBytes);
   block.write(path, 0, 'latin1');
   block.write('0000600\0', 100, 'latin1'); // mode
   block.write('0000000\0', 108, 'latin1'); // owner
   block.write('0000000\0', 116, 'latin1'); // group
-  block.write(`${digits(bytes, 11)}\0`, 124, 'latin1');
-  block.write(`${digits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
+  block.write(`${octalDigits(bytes, 11)}\0`, 124, 'latin1');
+  block.write(`${octalDigits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
   block.write(type, 156, 'latin1');
   block.write('ustar\u000000', 257, 'latin1'); // magic and version
-  block.write(`${digits(checksumOf(block), 6)}\0 `, 148, 'latin1');
+  block.write(`${octalDigits(checksumOf(block), 6)}\0 `, 148, 'latin1');
   return block;
 }
 
-function digits(value: number, count: number): string {
+function octalDigits(value: number, count: number): string {
   return value.toString(8).padStart(count, '0');
 }
 
@@ -162,7 +168,7 @@ function checksumOf(block: Uint8Array): number {
   return block.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 32 : byte), 0);
 }
 
-function octal(block: Uint8Array, from: number, length: number): number {
+function readOctal(block: Uint8Array, from: number, length: number): number {
   const text = textOf(block, from, length).trim();
   return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
 }

@@ -7,14 +7,14 @@ import {
   identityOf,
   list,
   modifiedAt,
-  quarantine,
+  quarantineFile,
   removeTree,
 } from '../core/files.js';
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { fileProblem } from './integrity.js';
 import { logContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
-import { replay } from './snapshot.js';
+import { replayLog } from './snapshot.js';
 import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
@@ -38,7 +38,7 @@ export async function verifyDataset(
     const problem = await fileProblem(folder.datasetFile(datasetId, segment.path), segment);
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
-  for (const name of await leftovers(folder, datasetId, state)) {
+  for (const name of await leftoverFiles(folder, datasetId, state)) {
     const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // not `datasetFile`: the name may be of any form
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
@@ -59,7 +59,7 @@ export async function checkpointProblems(
       void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
     try {
       const state = await readCheckpoint(folder, datasetId, version);
-      before = await replay(folder, datasetId, version, before);
+      before = await replayLog(folder, datasetId, version, before);
       if (stateChecksum(datasetId, state) !== stateChecksum(datasetId, before))
         report('differs from the log');
     } catch (error) {
@@ -76,7 +76,7 @@ export async function replayOrDamage(
   last = Infinity,
 ): Promise<LogState | Damage> {
   try {
-    return await replay(folder, datasetId, last, emptyState);
+    return await replayLog(folder, datasetId, last, emptyState);
   } catch (error) {
     return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -109,7 +109,7 @@ export async function sweepDataset(
   }
   let state: LogState;
   try {
-    state = await replay(folder, datasetId);
+    state = await replayLog(folder, datasetId);
   } catch {
     return nothingSwept; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
@@ -117,12 +117,12 @@ export async function sweepDataset(
   const removedNames: string[] = [];
   const quarantined: string[] = [];
   // Only files with names that this program creates are removed; `verify` reports others.
-  for (const name of await leftovers(folder, datasetId, state)) {
+  for (const name of await leftoverFiles(folder, datasetId, state)) {
     const isSegment = segmentPattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
     if (isSegment && !scratch.has(identityOf(file) ?? '')) {
-      await quarantine(folder, file);
+      await quarantineFile(folder, file);
       quarantined.push(name);
     } else {
       await removeTree(file);
@@ -142,7 +142,7 @@ async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean>
   return (await list(folder.log(datasetId))).length === 0;
 }
 
-async function leftovers(
+async function leftoverFiles(
   folder: DataFolder,
   datasetId: number,
   state: LogState,

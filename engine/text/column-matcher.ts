@@ -49,7 +49,7 @@ export class ColumnMatcher {
     for (const item of query.items) {
       const texts = this.texts(item);
       if (found === undefined) found = texts;
-      else found = query.kind === 'and' ? intersection(found, texts) : union(found, texts);
+      else found = query.kind === 'and' ? commonTexts(found, texts) : uniteTexts(found, texts);
       if (query.kind === 'and' && found.length === 0) break;
     }
     return found ?? noHits.texts;
@@ -151,7 +151,7 @@ export class ColumnMatcher {
     let found: Uint32Array | undefined;
     for (const term of terms) {
       const { texts } = this.#valueHits({ terms: [term] });
-      found = found === undefined ? texts : intersection(found, texts);
+      found = found === undefined ? texts : commonTexts(found, texts);
       if (found.length === 0) break;
     }
     if (found === undefined || found.length === 0) return noHits.texts;
@@ -195,7 +195,7 @@ export class ColumnMatcher {
     const common = [...knownHits.values()]
       .map(({ hits }) => hits.texts)
       .sort((a, b) => a.length - b.length)
-      .reduce(intersection);
+      .reduce(commonTexts);
     const texts: number[] = [];
     const occurrenceCounts: number[] = [];
     const at = positioned.map(() => 0);
@@ -245,8 +245,8 @@ function keyOf({ terms }: FoldedTerms): string {
 }
 
 /** The intersection of two ascending lists. */
-function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
-  if (a.length > b.length) return intersection(b, a);
+function commonTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length > b.length) return commonTexts(b, a);
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;
@@ -258,7 +258,7 @@ function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
-function union(a: Uint32Array, b: Uint32Array): Uint32Array {
+function uniteTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length + b.length);
   let end = 0;
   let p = 0;

@@ -49,7 +49,7 @@ const blockTerms = 64;
  */
 export function writeColumn(name: string, columns: readonly Data[]): WrittenColumn {
   const texts = textsOf(columns);
-  const { dictionary, lengths } = tokenized(texts);
+  const { dictionary, lengths } = tokenizeTexts(texts);
   const byText = texts.isShared ? rowsOf(texts.count, texts.of) : undefined;
   const rowOfText = byText ? undefined : rowNumbers(texts);
   const countRows = byText
@@ -75,7 +75,7 @@ export function writeColumn(name: string, columns: readonly Data[]): WrittenColu
  */
 export function writeLists(name: string, { values, starts, slots }: ListedValues): WrittenColumn {
   const texts = textsOf(values, listsCheckedFrom);
-  const { dictionary, lengths } = tokenized(texts);
+  const { dictionary, lengths } = tokenizeTexts(texts);
   const numbers = slots.map((slot) => texts.of[slot]! - 1);
   const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
   const lists = writeTerms(dictionary, lengths, rowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
@@ -128,7 +128,7 @@ function rowCounter(
   };
 }
 
-function tokenized(texts: ColumnTexts): {
+function tokenizeTexts(texts: ColumnTexts): {
   readonly dictionary: TermDictionary;
   readonly lengths: Uint32Array;
 } {

@@ -44,7 +44,7 @@ function lastLevel(batch: Data, path: Columns): SlotsOfRows {
     const { children } = level.data.type as Struct;
     const at = children.findIndex(({ name }) => name === physical);
     level = withoutNulls({ ...level, data: level.data.children[at]! });
-    if (isList) level = withoutNulls(elements(level));
+    if (isList) level = withoutNulls(elementSlots(level));
   }
   return level;
 }
@@ -62,7 +62,7 @@ function withoutNulls({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
   return { data, starts: begins, slots: keptSlots.subarray(0, end) };
 }
 
-function elements({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+function elementSlots({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
   const offsets = data.valueOffsets as Int32Array;
   let count = 0;
   for (const slot of slots) count += offsets[slot + 1]! - offsets[slot]!;

@@ -40,7 +40,7 @@ export class TermDictionary {
       }
       const code = codeAt(bytes, at);
       at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-      if (!isSeparator(code)) end = encode(arena, end, foldCode(code));
+      if (!isSeparator(code)) end = encodeUtf8(arena, end, foldCode(code));
       else if (end > start) end = start = this.#addToken(start, end);
     }
     if (end > start) this.#addToken(start, end);
@@ -118,7 +118,7 @@ function codeAt(bytes: Uint8Array, at: number): number {
 }
 
 /** Appends a code point in UTF-8; returns the new end. */
-function encode(into: Uint8Array, end: number, code: number): number {
+function encodeUtf8(into: Uint8Array, end: number, code: number): number {
   if (code < 0x80) {
     into[end] = code;
     return end + 1;

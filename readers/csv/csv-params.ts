@@ -57,17 +57,17 @@ export const csvParameters = {
 export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
-    delimiter: isGiven ? character(input, 'delimiter', usualDelimiter) : null,
+    delimiter: isGiven ? readCharacter(input, 'delimiter', usualDelimiter) : null,
     usualDelimiter,
-    quote: input['quotechar'] === '' ? '' : character(input, 'quotechar', '"'),
+    quote: input['quotechar'] === '' ? '' : readCharacter(input, 'quotechar', '"'),
     header: headerRow(input['header']),
     names: columnNames(input),
-    comment: comment(input['comment']),
+    comment: readComment(input['comment']),
     mayNameColumns: (input['comment'] ?? null) === null,
-    skippedLines: numbers(input, 'skiprows'),
-    skippedColumns: numbers(input, 'skipcols'),
+    skippedLines: readNumbers(input, 'skiprows'),
+    skippedColumns: readNumbers(input, 'skipcols'),
     encoding: declaredEncoding(input),
-    nullTexts: texts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
+    nullTexts: readTexts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
     build: buildParam(input['genome_build']),
     usesKnownSources: knownSources(input['known_sources']),
   };
@@ -76,7 +76,7 @@ export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams 
   return params;
 }
 
-function character(input: JsonObject, name: string, fallback: string): string {
+function readCharacter(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || [...value].length !== 1 || !value.isWellFormed())
@@ -116,7 +116,7 @@ export function declaredEncoding(input: JsonObject): DeclaredEncoding {
   throw wrongParam('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
-function texts(input: JsonObject, name: string): readonly string[] | null {
+function readTexts(input: JsonObject, name: string): readonly string[] | null {
   const value = input[name] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
@@ -125,18 +125,18 @@ function texts(input: JsonObject, name: string): readonly string[] | null {
 }
 
 function columnNames(input: JsonObject): readonly string[] | null {
-  const names = texts(input, 'headercols');
+  const names = readTexts(input, 'headercols');
   return names?.length === 0 ? null : names;
 }
 
-function comment(value: unknown): string {
+function readComment(value: unknown): string {
   if (value === undefined || value === null) return '#';
   if (typeof value !== 'string' || /[\r\n]/.test(value))
     throw wrongParam('comment', 'expected the text that comment lines begin with', value);
   return value;
 }
 
-function numbers(input: JsonObject, name: string): readonly number[] {
+function readNumbers(input: JsonObject, name: string): readonly number[] {
   const value = input[name] ?? [];
   const isFine = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
   if (!Array.isArray(value) || !value.every(isFine))

@@ -1,6 +1,6 @@
 import { budgets } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
-import { CellScanner, matches } from './cell-scanner.js';
+import { CellScanner, matchesBytes } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 import { quoteTooLong } from './csv-header.js';
 import type { CsvFormat } from './csv-params.js';
@@ -98,7 +98,7 @@ export class CsvSplitter implements Splitter {
           if (open >= 0 || (c === 13 && at === length - 1)) continue;
           boundary = at + 1;
           inComment = this.#isComment(bytes, boundary);
-        } else if (inComment || !matches(bytes, at, quote)) continue;
+        } else if (inComment || !matchesBytes(bytes, at, quote)) continue;
         else if (open < 0) {
           if (this.#isCellStart(bytes, at, closedTo, start)) open = at;
           seenTo = open < 0 ? seenTo : at + quote.length;
@@ -106,7 +106,7 @@ export class CsvSplitter implements Splitter {
           const after = at + quote.length;
           seenTo = after;
           const isWhole = after + quote.length <= length;
-          if (isWhole && matches(bytes, after, quote)) seenTo += quote.length;
+          if (isWhole && matchesBytes(bytes, after, quote)) seenTo += quote.length;
           else if (isWhole || isLast) {
             if (this.#isTooLong(open, after)) return tooLong(open);
             open = -1;
@@ -124,7 +124,7 @@ export class CsvSplitter implements Splitter {
   }
 
   #isComment(bytes: Uint8Array, at: number): boolean {
-    return this.#comment.length > 0 && matches(bytes, at, this.#comment);
+    return this.#comment.length > 0 && matchesBytes(bytes, at, this.#comment);
   }
 
   #isCellStart(bytes: Uint8Array, at: number, closed: number, start: number): boolean {
@@ -132,7 +132,7 @@ export class CsvSplitter implements Splitter {
     const previous = bytes[at - 1];
     if (previous === 10 || previous === 13) return true;
     const from = at - this.#delimiter.length;
-    return from >= closed && matches(bytes, from, this.#delimiter);
+    return from >= closed && matchesBytes(bytes, from, this.#delimiter);
   }
 }
 

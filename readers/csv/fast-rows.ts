@@ -1,5 +1,5 @@
 import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
-import { matches } from './cell-scanner.js';
+import { matchesBytes } from './cell-scanner.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
@@ -98,7 +98,7 @@ export class FastRows {
     this.#doubled = 0;
     search: while (rows < maxRows && rowStart < length) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
-      if (hasComment && matches(this.#text, this.base + rowStart, this.#comment)) break;
+      if (hasComment && matchesBytes(this.#text, this.base + rowStart, this.#comment)) break;
       let next = position;
       let cellStart = rowStart;
       let rowLines = 1;

@@ -6,7 +6,7 @@ import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column
 import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
@@ -164,7 +164,7 @@ export class Attributes {
 
   #unescape(bytes: Uint8Array, from: number, to: number, path: string): void {
     const result = this.#unescaped;
-    unescape(bytes, from, to, this.#scratch, this.#scratchEnd, result);
+    unescapeBytes(bytes, from, to, this.#scratch, this.#scratchEnd, result);
     this.#scratchEnd = result.end;
     if (result.isDamaged)
       this.#context.warn(

@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { ScanBuffer } from '../text/scan-buffer.js';
 import type { AttributeColumn } from './attribute-column.js';
 import type { AttributeKeys } from './attribute-keys.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 
 /** The line cannot be handled by the fast path. */
 export const needsGeneralPath = -1;
@@ -101,7 +101,7 @@ export class FastGff3Attributes extends FastAttributes {
   /** Decodes escapes in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
     if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
-    unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
+    unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
     const { end, isDamaged } = this.#unescaped;
     if (isDamaged) return needsGeneralPath;
     this.hasDecoded = true;

@@ -13,7 +13,7 @@ import type { Report } from '../reader.js';
 import { reportNonFinite } from '../text/non-finite.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
-import { unescape, type Unescaped } from './percent-escapes.js';
+import { unescapeBytes, type Unescaped } from './percent-escapes.js';
 import type { FastAttributes } from './fast-attributes.js';
 import { FastFeatures } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './gff-header.js';
@@ -255,8 +255,8 @@ export class FeatureParser {
       this.#variants?.add(row, this.#bytes, this.#from, this.#to, first, last);
     this.#text(source!, 1, row);
     this.#text(type!, 2, row);
-    if (!Number.isNaN(first)) integer(start!, row, first);
-    if (!Number.isNaN(last)) integer(end!, row, last);
+    if (!Number.isNaN(first)) appendInteger(start!, row, first);
+    if (!Number.isNaN(last)) appendInteger(end!, row, last);
     this.#score(score!, row);
     this.#strand(strand!, row);
     this.#phase(phase!, row);
@@ -283,7 +283,7 @@ export class FeatureParser {
     let to = this.#to[i]!;
     if (this.#hasPercent && this.#dialect.hasEscapes) {
       if (this.#scratch.length < to - from) this.#scratch = new Uint8Array((to - from) * 2);
-      unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
+      unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
       [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
       if (this.#unescaped.isDamaged) {
         const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
@@ -332,7 +332,7 @@ export class FeatureParser {
     if (this.#isNull(7)) return;
     const [from, to] = [this.#from[7]!, this.#to[7]!];
     const value = this.#bytes[from]! - 48;
-    if (to - from === 1 && value >= 0 && value <= 2) integer(column, row, value);
+    if (to - from === 1 && value >= 0 && value <= 2) appendInteger(column, row, value);
     else
       this.#context.fault(
         codes.invalidValue,
@@ -353,7 +353,7 @@ export class FeatureParser {
   }
 }
 
-function integer(column: ValueColumn, row: number, value: number): void {
+function appendInteger(column: ValueColumn, row: number, value: number): void {
   column.padTo(row);
   column.addInteger(value);
 }
@@ -363,19 +363,19 @@ function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean 
   return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1(bytes, from, to));
 }
 
-function scalar(name: string, type: StoredType): Column {
+function scalarColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
 const columns: Columns = [
-  scalar('seqid', 'string'),
-  scalar('source', 'string'),
-  scalar('type', 'string'),
-  scalar('start', 'long'),
-  scalar('end', 'long'),
-  scalar('score', 'double'),
-  scalar('strand', 'string'),
-  scalar('phase', 'long'),
+  scalarColumn('seqid', 'string'),
+  scalarColumn('source', 'string'),
+  scalarColumn('type', 'string'),
+  scalarColumn('start', 'long'),
+  scalarColumn('end', 'long'),
+  scalarColumn('score', 'double'),
+  scalarColumn('strand', 'string'),
+  scalarColumn('phase', 'long'),
 ];
 
 const encoder = new TextEncoder();

@@ -29,7 +29,7 @@ export function gff3Attributes(
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
     into.key(bytes, keyFrom, keyTo, isEscaped);
     // Choice: an attribute without a value has the empty text.
-    if (at < to && c === equals) at = values(bytes, at + 1, to, into, context);
+    if (at < to && c === equals) at = readValues(bytes, at + 1, to, into, context);
     else {
       into.value(bytes, at, at, false);
       context.warn(
@@ -43,7 +43,7 @@ export function gff3Attributes(
 }
 
 /** The values from `from` to the next semicolon; returns where they end. */
-function values(
+function readValues(
   bytes: Uint8Array,
   from: number,
   to: number,

@@ -19,7 +19,7 @@ export async function* decompressStream(
 ): AsyncGenerator<Uint8Array> {
   const input = countedInput(file, progress);
   if (compression === 'plain') return yield* input;
-  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzip(file, input, name);
+  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzipStream(file, input, name);
   let total = 0;
   for await (const piece of pieces) {
     total += piece.length;
@@ -28,7 +28,7 @@ export async function* decompressStream(
   }
 }
 
-async function* gunzip(
+async function* gunzipStream(
   file: FileReader,
   bytes: AsyncIterable<Uint8Array>,
   name: string,
@@ -70,7 +70,10 @@ export async function isZeroFrom(file: FileReader, from: number): Promise<boolea
 }
 
 /** Joins pieces of `bytes` bytes in all. */
-export function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+export function concatenateBytes(
+  pieces: readonly Uint8Array[],
+  bytes: number,
+): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(bytes);
   let at = 0;
   for (const piece of pieces) {

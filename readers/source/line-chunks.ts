@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import { bgzfBlockBytes } from './compression.js';
-import { concat, isZeroFrom } from './decompress.js';
+import { concatenateBytes, isZeroFrom } from './decompress.js';
 import { lineTooLong, tooMuchDecoded, truncatedInput } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 
@@ -101,7 +101,7 @@ export async function* decompressedLineChunks(
       throw lineTooLong(name);
     open = end > 0 ? restOfPiece.length - end : open + restOfPiece.length;
     if (pendingBytes < targetBytes || open === pendingBytes) continue;
-    const all = concat(pending, pendingBytes);
+    const all = concatenateBytes(pending, pendingBytes);
     const wholeBytes = pendingBytes - open;
     pending = open === 0 ? [] : [all.slice(wholeBytes)];
     pendingBytes = open;
@@ -110,7 +110,7 @@ export async function* decompressedLineChunks(
   }
   if (pendingBytes > 0)
     yield {
-      ref: { kind: 'bytes', name, bytes: concat(pending, pendingBytes) },
+      ref: { kind: 'bytes', name, bytes: concatenateBytes(pending, pendingBytes) },
       sourceBytes: fileBytes,
     };
 }

@@ -15,7 +15,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   try {
     if (ref.kind === 'records') return await loadRecords(file, ref);
     if (ref.kind === 'range') return await loadRange(file, ref);
-    const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
+    const text = inflateBlocks(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return memoryFor(0);
     const tail = await restOfLineInBlocks(file, ref.to, ref.name, bytesLeft(text, start));
@@ -121,7 +121,7 @@ async function restOfLineInBlocks(
     const size = bgzfBlockBytes(block, 0);
     if (size === 0) break; // zero padding, which `blockChunks` has checked
     if (size > block.length) throw truncatedInput(name, at);
-    const text = inflate(block.subarray(0, size), name, at);
+    const text = inflateBlocks(block.subarray(0, size), name, at);
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
     bytes += pieces.at(-1)!.length;
@@ -133,7 +133,7 @@ async function restOfLineInBlocks(
 }
 
 /** Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. */
-function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
+function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Array {
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
     const size = bgzfBlockBytes(blocks, at);

@@ -2,7 +2,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeaderSource } from '../reader.js';
 import { compressionOf, hasByteOrderMark } from './compression.js';
-import { concat, decompressStream } from './decompress.js';
+import { concatenateBytes, decompressStream } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
 import type { ChunkOptions, Chunks, Source } from './source.js';
@@ -137,7 +137,7 @@ class FileStart implements HeaderSource {
         bytes += value.length;
       }
     }
-    if (pieces.length > 1) this.#bytes = concat(pieces, bytes);
+    if (pieces.length > 1) this.#bytes = concatenateBytes(pieces, bytes);
     return { bytes: this.#bytes, isWhole: this.#isWhole };
   }
 

@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
-import { concat } from './decompress.js';
+import { concatenateBytes } from './decompress.js';
 import { recordTooLong } from './errors.js';
 import type { ChunkOptions, Chunks } from './source.js';
 import { withoutDropped, type SplitFault, type Splitter } from './splitter.js';
@@ -55,7 +55,7 @@ export async function* decompressedRecordChunks(
 
   const split = async (isLast: boolean): Promise<ChunkRef | undefined> => {
     if (pendingBytes === 0) return undefined;
-    const all = concat(pending, pendingBytes);
+    const all = concatenateBytes(pending, pendingBytes);
     const found = splitter.next(all, isLast);
     if (found.kind === 'fault') throw await faultError(found, name, from, text());
     pending = [all.subarray(found.end)];

@@ -10,18 +10,18 @@ import { symbolsKey } from './known-sources.js';
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
     coordinatesColumn,
-    scalar('variant', 'string'),
-    scalar('allele', 'string'),
-    scalar('row_id', 'string'),
-    scalar('reference_allele', 'string'),
-    { ...scalar('alternate_alleles', 'string'), isList: true },
-    scalar('qual', 'double'),
-    { ...scalar('filter', 'string'), isList: true },
+    scalarColumn('variant', 'string'),
+    scalarColumn('allele', 'string'),
+    scalarColumn('row_id', 'string'),
+    scalarColumn('reference_allele', 'string'),
+    { ...scalarColumn('alternate_alleles', 'string'), isList: true },
+    scalarColumn('qual', 'double'),
+    { ...scalarColumn('filter', 'string'), isList: true },
   ];
   if (header.info.length > 0) {
     const keys = annotationKeysOf(header, params);
     columns.push(
-      object(
+      objectColumn(
         'info',
         header.info.flatMap((one) => {
           const column = infoColumn(one, keys.get(one.id));
@@ -29,7 +29,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
             return [{ ...column, isList: false }];
           const meaning = header.meanings.find(({ id }) => id === one.id);
           if (meaning === undefined || column.children) return [column];
-          const symbols = { ...scalar(symbolsKey(one.id), 'string'), isList: true };
+          const symbols = { ...scalarColumn(symbolsKey(one.id), 'string'), isList: true };
           return [
             meaning.separator === undefined ? column : { ...column, isList: true },
             ...(meaning.symbolsEndAt === undefined ? [] : [symbols]),
@@ -47,9 +47,9 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
         'reader_params',
         `sample_key: "${key}" is the name of another column of a VCF record`,
       );
-    const name = scalar('name', 'string');
+    const name = scalarColumn('name', 'string');
     columns.push({
-      ...object(key, [name, ...format.filter((one) => one.name !== 'name')]),
+      ...objectColumn(key, [name, ...format.filter((one) => one.name !== 'name')]),
       isList: true,
     });
   }
@@ -88,7 +88,7 @@ export function annotationKeysOf(
   const keys = new Map<string, readonly string[]>();
   for (const { id, description } of header.info) {
     if (!annotationKeys.has(id)) continue;
-    const names = subfields(description);
+    const names = subfieldNames(description);
     if (names.length > 1) keys.set(id, names);
   }
   return keys;
@@ -99,7 +99,7 @@ export function annotationKeysOf(
  * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as
  * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
-function subfields(description: string): string[] {
+function subfieldNames(description: string): string[] {
   const quotedList = /'([^']*\|[^']*)'/.exec(description)?.[1];
   const keyList = quotedList ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
   if (keyList === undefined) return [];
@@ -118,10 +118,10 @@ const joinedSubfields = new Set(['Annotation', 'Consequence']);
 function infoColumn(definition: Definition, parts: readonly string[] | undefined): Column {
   if (parts === undefined) return definedColumn(definition);
   const children = parts.map((name) => ({
-    ...scalar(name, 'string'),
+    ...scalarColumn(name, 'string'),
     isList: joinedSubfields.has(name),
   }));
-  return { ...object(definition.id, children), isList: true };
+  return { ...objectColumn(definition.id, children), isList: true };
 }
 
 const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
@@ -134,14 +134,14 @@ const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
 
 function definedColumn({ id, number, type }: Definition): Column {
   const isList = type !== 'Flag' && number !== '1' && number !== '0';
-  return { ...scalar(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
+  return { ...scalarColumn(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
 }
 
-function scalar(name: string, type: StoredType): Column {
+function scalarColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
-function object(name: string, children: Columns): Column {
+function objectColumn(name: string, children: Columns): Column {
   return { name, physical: name, type: 'object', isList: false, children };
 }
 

@@ -132,7 +132,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     for (let at = from; at < to;) {
       // Most files repeat the order of their keys, so the key that followed in the previous line is tried first.
       let entry = guess;
-      if (entry === null || !matches(entry.bytes, bytes, at, to)) {
+      if (entry === null || !matchesKey(entry.bytes, bytes, at, to)) {
         entry = this.#keys.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
@@ -324,7 +324,7 @@ export class InfoParser implements InfoExtent, ValueReport {
 }
 
 /** Whether the key is at `at`, followed by `=`, `;` or the end. */
-function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
+function matchesKey(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end > to) return false;
   for (let i = 0; i < key.length; i++) if (key[i] !== bytes[at + i]) return false;

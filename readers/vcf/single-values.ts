@@ -150,7 +150,8 @@ function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to:
   let end = column.end;
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;
-    const value = c === 37 && at + 2 < to ? hex(bytes[at + 1]!) * 16 + hex(bytes[at + 2]!) : -1;
+    const value =
+      c === 37 && at + 2 < to ? hexDigit(bytes[at + 1]!) * 16 + hexDigit(bytes[at + 2]!) : -1;
     // Only ASCII characters are decoded: other bytes could make the text invalid UTF-8.
     if (value >= 0 && value < 128) {
       targetBytes[end++] = value;
@@ -160,7 +161,7 @@ function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to:
   column.commit(end);
 }
 
-function hex(c: number): number {
+function hexDigit(c: number): number {
   if (c >= 48 && c <= 57) return c - 48;
   if (c >= 65 && c <= 70) return c - 55;
   if (c >= 97 && c <= 102) return c - 87;

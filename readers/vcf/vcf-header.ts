@@ -104,8 +104,9 @@ export async function readHeader(
       if (version < 4 || version >= 5)
         throw fail(`VCF ${match[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
       hasVersion = true;
-    } else if (text.startsWith('##INFO=<')) define(info, text.slice(7), 'INFO', fail, warnings);
-    else if (text.startsWith('##FORMAT=<')) define(format, text.slice(9), 'FORMAT', fail, warnings);
+    } else if (text.startsWith('##INFO=<')) defineKey(info, text.slice(7), 'INFO', fail, warnings);
+    else if (text.startsWith('##FORMAT=<'))
+      defineKey(format, text.slice(9), 'FORMAT', fail, warnings);
     else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text)) hints.push(text);
   }
 }
@@ -208,7 +209,7 @@ function columnRow(
 
 const types = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
 
-function define(
+function defineKey(
   into: Map<string, Definition>,
   text: string,
   kind: string,

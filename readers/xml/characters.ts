@@ -61,7 +61,7 @@ export function isCharacter(code: number): boolean {
 }
 
 /** The first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
-export function find(bytes: Uint8Array, text: string, at: number): number {
+export function findText(bytes: Uint8Array, text: string, at: number): number {
   const size = text.length - 1;
   const last = text.charCodeAt(size);
   // Texts between markup are short, so that a loop beats a native search.

@@ -5,7 +5,7 @@ import {
   byte,
   columnsBefore,
   countLineEnds,
-  find,
+  findText,
   isSpace,
   nameBytes,
   nameShown,
@@ -101,7 +101,7 @@ function headIn(bytes: Uint8Array): XmlHeader {
 
 /** The position after the next `text`, which closes the construct at `at`. */
 function endOf(bytes: Uint8Array, text: string, at: number, size: number): number {
-  const found = find(bytes, text, at + size);
+  const found = findText(bytes, text, at + size);
   if (found < 0) throw new XmlFault(at, 'what begins here does not end');
   return found + text.length;
 }

@@ -25,8 +25,8 @@ export function xmlParams(input: JsonObject): XmlParams {
   return {
     itemDepth: itemDepth(input['item_depth']),
     requiredKeys: requiredKeys(input['required_keys']),
-    textKey: text(input, 'cdata_key', 'text'),
-    attributePrefix: text(input, 'attr_prefix', '@'),
+    textKey: readText(input, 'cdata_key', 'text'),
+    attributePrefix: readText(input, 'attr_prefix', '@'),
   };
 }
 
@@ -50,7 +50,7 @@ function requiredKeys(value: unknown): readonly string[] {
   throw wrongParam('required_keys', 'expected a list of keys', value);
 }
 
-function text(input: JsonObject, name: string, fallback: string): string {
+function readText(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;

@@ -1,7 +1,7 @@
 import { budgets } from '../../engine/core/budgets.js';
 import {
   byte,
-  find,
+  findText,
   isSpace,
   nameBytes,
   nameShown,
@@ -203,17 +203,17 @@ export class XmlParser {
   #instruction(): void {
     if (/^xml$/i.test(nameShown(this.#bytes, this.#at + 2)))
       this.#fail('the XML declaration must come first');
-    this.#at = find(this.#bytes, '?>', this.#at + 2) + 2;
+    this.#at = findText(this.#bytes, '?>', this.#at + 2) + 2;
   }
 
   #commentOrData(): void {
     const bytes = this.#bytes;
     if (standsAt(bytes, '<!--', this.#at)) {
-      this.#at = find(bytes, '-->', this.#at + 4) + 3;
+      this.#at = findText(bytes, '-->', this.#at + 4) + 3;
       return;
     }
     const from = this.#at + 9;
-    const to = find(bytes, ']]>', from);
+    const to = findText(bytes, ']]>', from);
     if (this.#depth === 0) this.#fail('a CDATA section stands outside of the root element');
     if (this.#depth > this.#itemDepth && to > from) {
       const data = this.#references.data(bytes, from, to);

@@ -3,7 +3,7 @@ import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import {
   byte,
   columnsBefore,
-  find,
+  findText,
   isSpace,
   nameShown,
   nameBytes,
@@ -101,10 +101,10 @@ class Nesting {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
     if (c === byte.slash) return this.#closeTag(at);
-    if (c === byte.question) return positionBehind(find(bytes, '?>', at + 2), 2);
+    if (c === byte.question) return positionBehind(findText(bytes, '?>', at + 2), 2);
     if (c !== byte.exclamation) return c === undefined ? -1 : this.#openTag(at);
-    if (standsAt(bytes, '<!--', at)) return positionBehind(find(bytes, '-->', at + 4), 3);
-    if (standsAt(bytes, '<![CDATA[', at)) return positionBehind(find(bytes, ']]>', at + 9), 3);
+    if (standsAt(bytes, '<!--', at)) return positionBehind(findText(bytes, '-->', at + 4), 3);
+    if (standsAt(bytes, '<![CDATA[', at)) return positionBehind(findText(bytes, ']]>', at + 9), 3);
     if (bytes.length - at < 9) return -1;
     throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
   }

@@ -90,10 +90,10 @@ export class ExpressionThreads {
         calls.end.port,
       ]);
     } catch (error) {
-      if (isOverdue) throw limit(`more than ${timeoutMs / 1000} s`);
+      if (isOverdue) throw limitError(`more than ${timeoutMs / 1000} s`);
       if (error instanceof AppError || signal.aborted) throw error;
       if ((error as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
-        throw limit('more memory than a thread may use');
+        throw limitError('more memory than a thread may use');
       throw new AppError('internal', `a thread of expressions ended: ${String(error)}`);
     } finally {
       clearTimeout(timer);
@@ -116,6 +116,6 @@ export class ExpressionThreads {
   }
 }
 
-function limit(what: string): AppError {
+function limitError(what: string): AppError {
   return new AppError('budget', `Expression limit exceeded: ${what}`);
 }

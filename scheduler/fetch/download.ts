@@ -7,7 +7,7 @@ import { Spool } from './spool.js';
 import { Transfer, type DownloadRequest } from './transfer.js';
 
 /** Fetches a URL into a new file and resumes broken transfers; on failure the file is removed. */
-export async function download(job: DownloadRequest): Promise<WrittenFile> {
+export async function downloadFile(job: DownloadRequest): Promise<WrittenFile> {
   const spool = await Spool.open(job.file);
   const transfer = new Transfer(job, spool);
   try {

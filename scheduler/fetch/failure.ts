@@ -26,7 +26,7 @@ export function permanentFailure(message: string, code: ErrorCode = 'input'): Fe
 }
 
 /** A failure after which a retry may succeed. */
-export function transient(message: string, waitMs = 0): FetchFailure {
+export function transientFailure(message: string, waitMs = 0): FetchFailure {
   return new FetchFailure('input', message, { waitMs });
 }
 
@@ -54,8 +54,8 @@ export function networkFailure(error: unknown): FetchFailure {
   if (typeof code !== 'string') throw error;
   const knownReason = networkReasons.find(([pattern]) => pattern.test(code));
   if (knownReason !== undefined)
-    return knownReason[2] ? transient(knownReason[1]) : permanentFailure(knownReason[1]);
-  return transient('the connection failed');
+    return knownReason[2] ? transientFailure(knownReason[1]) : permanentFailure(knownReason[1]);
+  return transientFailure('the connection failed');
 }
 
 /** The failure that a status other than 200 and 206 stands for; 408, 429 and 5xx are transient. */
@@ -63,7 +63,7 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders): Fet
   const message = `the host answered with status ${status}`;
   const isTransient = status === 408 || status === 429 || (status >= 500 && status <= 599);
   return isTransient
-    ? transient(message, retryAfterMs(headers['retry-after']))
+    ? transientFailure(message, retryAfterMs(headers['retry-after']))
     : permanentFailure(message);
 }
 

@@ -1,7 +1,7 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
-import { download } from './download.js';
+import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timedOut } from './failure.js';
 import { defaultLimits, type FetchLimits } from './limits.js';
@@ -51,7 +51,7 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
       limits.totalMs,
     );
     try {
-      return await download({
+      return await downloadFile({
         url,
         file,
         expected,

@@ -2,7 +2,7 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import type { Socket } from 'node:net';
 import { ResponseBody } from './body.js';
 import { connectTo } from './connect.js';
-import { transient } from './failure.js';
+import { transientFailure } from './failure.js';
 import type { FetchLimits } from './limits.js';
 import { ConnectionTimeout } from './connection-timeout.js';
 import type { Network } from './network.js';
@@ -39,7 +39,7 @@ export async function getResponse<T>(
     timeout.start(limits.connectMs, 'its host accepted no connection');
     const socket = await connectTo(url, address, network, (one) => timeout.addSocket(one));
     timeout.start(limits.firstByteMs, 'its host sent no answer');
-    const { message, counter } = await send(url, socket, headers, limits.headerBytes);
+    const { message, counter } = await sendRequest(url, socket, headers, limits.headerBytes);
     timeout.stop();
     const body = new ResponseBody(message, counter, timeout, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
@@ -50,7 +50,7 @@ export async function getResponse<T>(
   }
 }
 
-function send(
+function sendRequest(
   url: URL,
   socket: Socket,
   headers: Readonly<Record<string, string>>,
@@ -81,7 +81,7 @@ function send(
       resolve({ message, counter });
     });
     sentRequest.on('error', reject);
-    sentRequest.on('close', () => reject(transient('the connection broke off')));
+    sentRequest.on('close', () => reject(transientFailure('the connection broke off')));
     sentRequest.end();
   });
 }

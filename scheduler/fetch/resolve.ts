@@ -1,6 +1,6 @@
 import { parseAddress } from '../../engine/core/addresses.js';
 import { mayConnect, type Allowed } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, notAllowed, transient } from './failure.js';
+import { networkFailure, notAllowed, transientFailure } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
@@ -25,7 +25,7 @@ export async function checkedAddresses(
           throw networkFailure(error);
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
-  if (found.length === 0) throw transient('its host has no address');
+  if (found.length === 0) throw transientFailure('its host has no address');
   const ownAddresses = network.own().flatMap((text) => parseAddress(text) ?? []);
   for (const text of found) {
     const address = parseAddress(text);

@@ -3,7 +3,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { checkSizeLimit, EncodedDigest, type ExpectedDigest } from './expected-digest.js';
-import { permanentFailure, statusFailure, transient } from './failure.js';
+import { permanentFailure, statusFailure, transientFailure } from './failure.js';
 import { followRedirects, type AccountContext } from './follow-redirects.js';
 import type { HostResponse } from './request.js';
 import type { Spool } from './spool.js';
@@ -48,7 +48,7 @@ export class Transfer {
     }
     if (status === 416 && this.#resumePoint !== undefined) {
       this.#tag = undefined;
-      throw transient('the host cannot resume the transfer');
+      throw transientFailure('the host cannot resume the transfer');
     }
     if (status !== 200) throw statusFailure(status, headers);
     const decoder = decoderOf(headers['content-encoding']);
@@ -69,7 +69,7 @@ export class Transfer {
     const isEncoded = decoderOf(response.headers['content-encoding']) !== undefined;
     if (total === undefined || isEncoded) {
       this.#tag = undefined; // the next attempt starts anew
-      throw transient('the host resumed the transfer at another offset');
+      throw transientFailure('the host resumed the transfer at another offset');
     }
     this.#spool.check(total);
     await this.#store(response.body, total);
@@ -78,7 +78,7 @@ export class Transfer {
   async #store(body: AsyncIterable<Uint8Array>, total: number | null): Promise<void> {
     for await (const piece of body) await this.#add(piece, total);
     if (total !== null && this.#spool.bytes !== total) {
-      throw transient(`only ${this.#spool.bytes} of ${total} bytes were received`);
+      throw transientFailure(`only ${this.#spool.bytes} of ${total} bytes were received`);
     }
   }
 

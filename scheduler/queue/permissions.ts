@@ -3,7 +3,7 @@ import { fullName } from '../../engine/catalog/users.js';
 import type { EvaluationOrigin } from '../expressions/protocol.js';
 import {
   principalOf,
-  require as requireAccess,
+  requirePermission as requireAccess,
   type Principal,
 } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';

@@ -10,10 +10,10 @@ import {
   identitiesBelow,
   identityOf,
   list,
-  quarantine,
+  quarantineFile,
   removeFile,
   removeTree,
-  sweep,
+  sweepFolder,
 } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
@@ -24,7 +24,7 @@ import { isTerminal } from './waiting.js';
 
 /** Removes the scratch folders of all attempts of a task. None of them may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
-  await sweep(data.scratch, (name) => !name.startsWith(`${task.id}-`));
+  await sweepFolder(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
 
 /** Settings of the sweeps. */
@@ -103,7 +103,7 @@ function contextOf(
     now,
     async remove(path, ownerId) {
       if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return removeTree(path);
-      const target = await quarantine(data, path);
+      const target = await quarantineFile(data, path);
       report(
         `${relative(data.root, path)} belongs to nothing in the catalogue; it is now in ${target}`,
       );

@@ -32,7 +32,7 @@ const defaults: SupervisorOptions = {
  * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves to the exit
  * code for this process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
-export function supervise(
+export function superviseProcess(
   entry: string,
   args: readonly string[],
   options: Partial<SupervisorOptions> = {},

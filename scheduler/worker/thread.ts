@@ -79,7 +79,7 @@ export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPar
 }
 
 /** Some records of an export become a part of its file, whose bytes are handed over. */
-export async function encodeExportPart(job: PartJob): Promise<Outcome<EncodedPart>> {
+export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
   return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value.part)) : outcome;
 }
@@ -100,7 +100,7 @@ export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
 }
 
 /** Given records that replace none become a segment. */
-export async function addRecords(order: AddOrder): Promise<Outcome<Segment>> {
+export async function add(order: AddOrder): Promise<Outcome<Segment>> {
   return outcomeOf(() => addRows(order));
 }
 

@@ -46,22 +46,23 @@ const notHere: Readonly<Record<string, string>> = {
 const languages: Readonly<Record<string, (example: Example) => void>> = {
   '': (example) => shell({ ...example, text: curlCommands(example.text) }),
   sh: shell,
-  json: (example) => addExample(example, () => json(example)),
+  json: (example) => addExample(example, () => sendJson(example)),
   python: (example) => {
     const missing = importsOf(example.text).filter((name) => !modules.has(name));
     if (missing.length > 0)
-      test.skip(`${title(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
-    else addExample(example, () => python(example));
+      test.skip(`${exampleTitle(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
+    else addExample(example, () => runPython(example));
   },
   sql: (example) => {
     const engine = /^-- (ClickHouse|.* extension)/.exec(example.text)?.[1] ?? '';
     const reason = notHere[engine];
-    if (reason !== undefined) test.skip(`${title(example)} (${reason})`, () => {});
-    else addExample(example, () => sql(example));
+    if (reason !== undefined) test.skip(`${exampleTitle(example)} (${reason})`, () => {});
+    else addExample(example, () => runSql(example));
   },
   Filter: (example) =>
-    addExample(example, () => row(example, (text) => ({ filters: [parseJson(text)] }))),
-  'Query string': (example) => addExample(example, () => row(example, (text) => ({ query: text }))),
+    addExample(example, () => sendRow(example, (text) => ({ filters: [parseJson(text)] }))),
+  'Query string': (example) =>
+    addExample(example, () => sendRow(example, (text) => ({ query: text }))),
   // Configuration of other programs: that the settings in it exist is tested below.
   ini: () => {},
   nginx: () => {},
@@ -225,13 +226,13 @@ function examplesOf(file: string): readonly Example[] {
   return found;
 }
 
-function title({ file, line, language, text }: Example): string {
+function exampleTitle({ file, line, language, text }: Example): string {
   const first = text.split('\n').find((one) => !/^(#|--|\s*$)/.test(one)) ?? '';
   return `${file}:${line} ${language} ${first.slice(0, 60)}`;
 }
 
 function addExample(example: Example, run: () => Promise<void> | void): void {
-  test(title(example), run);
+  test(exampleTitle(example), run);
 }
 
 /** The commands `curl` of what a program prints. */
@@ -248,7 +249,8 @@ function shell(example: Example): void {
     const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
     if (commands.length === 0) continue;
     if (notRun.test(commands[0]!)) {
-      if (example.language === 'sh') test.skip(`${title(paragraphExample)} (not run)`, () => {});
+      if (example.language === 'sh')
+        test.skip(`${exampleTitle(paragraphExample)} (not run)`, () => {});
     } else addExample(paragraphExample, () => runShell(paragraphExample));
   }
 }
@@ -262,10 +264,10 @@ async function runShell({ file, text }: Example): Promise<void> {
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
     S=${server.url} A="Authorization: Bearer ${client.token}" P="Prefer: handling=strict"
     ${withServerValues(text, placeholdersKnown)}`;
-  const output = await run('bash', ['-c', script]);
+  const output = await runProgram('bash', ['-c', script]);
   for (const line of output.split('\n')) {
     const answer = line.startsWith('{') ? (parseJson(line) as Record<string, unknown>) : {};
-    remember(answer, placeholdersKnown);
+    rememberIds(answer, placeholdersKnown);
     const isReachable = !text.includes('example.org');
     if (answer['task_id'] && isReachable) await waitForEnd({ json: answer });
   }
@@ -284,7 +286,7 @@ function newCode(applicationId: number): Promise<string> {
 }
 
 /** Keeps the ids of an answer for the examples that follow. */
-function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
+function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
   const kinds: Readonly<Record<string, string>> = {
     DatasetImport: 'import',
     DatasetExport: 'export',
@@ -304,7 +306,7 @@ function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, 
   const kind = kinds[String(answer['class_name'])];
   if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
   const [newest] = (answer['data'] ?? []) as readonly Readonly<Record<string, unknown>>[];
-  if (newest?.['class_name'] === 'DatasetCommit') remember(newest, known);
+  if (newest?.['class_name'] === 'DatasetCommit') rememberIds(newest, known);
   if (answer['code']) known.set('code', String(answer['code']));
   if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
   if (answer['client_secret']) known.set('client secret', String(answer['client_secret']));
@@ -343,7 +345,7 @@ function withServerValues(text: string, known: ReadonlyMap<string, string>): str
 }
 
 /** A body of a query is sent to the dataset that the document speaks of; what else is JSON, such as a part of an answer, is parsed. */
-async function json({ file, text }: Example): Promise<void> {
+async function sendJson({ file, text }: Example): Promise<void> {
   const body = parseJson(text.startsWith('{') ? text : `{${text}}`) as Record<string, unknown>;
   const { properties } = query.schema as { properties: object };
   if (!Object.keys(body).some((key) => Object.hasOwn(properties, key)) || 'dataset_id' in body || 'explain' in body) return; // prettier-ignore
@@ -353,7 +355,10 @@ async function json({ file, text }: Example): Promise<void> {
 }
 
 /** A row of a table of conditions names the records that its condition finds, by relevance where it says so. */
-async function row({ file, text }: Example, body: (condition: string) => object): Promise<void> {
+async function sendRow(
+  { file, text }: Example,
+  body: (condition: string) => object,
+): Promise<void> {
   const [, condition = '', found = '', note = ''] =
     /^\| `(.*?)` +\| (.*?) +\| (.*?) *\|$/.exec(text) ?? [];
   const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
@@ -367,7 +372,7 @@ async function row({ file, text }: Example, body: (condition: string) => object)
   ]);
 }
 
-async function python({ file, text }: Example): Promise<void> {
+async function runPython({ file, text }: Example): Promise<void> {
   const interpreter = interpreters.get(file) ?? startPython();
   interpreters.set(file, interpreter);
   const failure = await interpreter.run(withServerValues(text, placeholdersOf(file)));
@@ -413,7 +418,7 @@ function importsOf(text: string): readonly string[] {
   return [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name!);
 }
 
-async function sql({ file, text }: Example): Promise<void> {
+async function runSql({ file, text }: Example): Promise<void> {
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
   try {
@@ -429,7 +434,7 @@ async function sql({ file, text }: Example): Promise<void> {
 }
 
 /** Runs a program in a temporary folder; returns what it prints, and throws if it fails. */
-async function run(program: string, args: readonly string[]): Promise<string> {
+async function runProgram(program: string, args: readonly string[]): Promise<string> {
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));

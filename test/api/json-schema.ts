@@ -8,7 +8,7 @@ const schemaByReference = new Map(
   schemas.map(({ name, schema }) => [`#/components/schemas/${name}`, schema]),
 );
 const ofInterface: Resolve = (ref) => ({
-  schema: schemaByReference.get(ref) ?? fail(ref),
+  schema: schemaByReference.get(ref) ?? failSchema(ref),
   resolve: ofInterface,
 });
 
@@ -51,7 +51,7 @@ const checks: Readonly<Record<string, Check>> = {
   const: (expected: unknown, value, path) =>
     value === expected ? [] : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
   format: (format: string, value, path) =>
-    value === null || (formats[format] ?? fail(`format ${format}`))(value)
+    value === null || (formats[format] ?? failSchema(`format ${format}`))(value)
       ? []
       : [`${path} is no ${format}`],
   pattern: (pattern: string, value, path) =>
@@ -116,7 +116,7 @@ export function schemaErrors(
   const found = type === undefined ? [] : [...checks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
   // Only a value of the right type has what the other keywords ask of.
   for (const [keyword, expected] of Object.entries(others)) {
-    const check = checks[keyword] ?? fail(`keyword ${keyword}`);
+    const check = checks[keyword] ?? failSchema(`keyword ${keyword}`);
     if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));
   }
   return found;
@@ -133,6 +133,6 @@ function typeOf(value: unknown): string {
   return typeof value;
 }
 
-function fail(name: string): never {
+function failSchema(name: string): never {
   throw new Error(`the checker of schemas does not know ${name}`);
 }

@@ -13,12 +13,12 @@ interface FileTable {
 }
 
 const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
-  csv: async (bytes) => delimited(bytes, ','),
-  'csv-expand': async (bytes) => delimited(bytes, ','),
-  'csv-gz': async (bytes) => delimited(gunzipSync(bytes), ','),
-  tsv: async (bytes) => delimited(bytes, '\t'),
-  excel: sheet,
-  'excel-expand': sheet,
+  csv: async (bytes) => delimitedTable(bytes, ','),
+  'csv-expand': async (bytes) => delimitedTable(bytes, ','),
+  'csv-gz': async (bytes) => delimitedTable(gunzipSync(bytes), ','),
+  tsv: async (bytes) => delimitedTable(bytes, '\t'),
+  excel: sheetTable,
+  'excel-expand': sheetTable,
   async parquet(bytes) {
     const file = Uint8Array.from(bytes).buffer;
     const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name);
@@ -50,7 +50,7 @@ const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> =
 type Row = Readonly<Record<string, unknown>>;
 
 /** Expects that a file of this format has these records of JSON: the same fields in the same order, and the same values. */
-export async function differences(
+export async function differencesOf(
   format: string,
   bytes: Buffer,
   wanted: readonly Row[],
@@ -110,13 +110,13 @@ function plainValue(value: unknown): unknown {
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
 
-function delimited(bytes: Buffer, delimiter: string): FileTable {
+function delimitedTable(bytes: Buffer, delimiter: string): FileTable {
   const options = delimiter === ',' ? {} : { delimiter };
   const [names, ...rows] = parse(bytes, options) as string[][];
   return { names: names!, rows };
 }
 
-async function sheet(bytes: Buffer): Promise<FileTable> {
+async function sheetTable(bytes: Buffer): Promise<FileTable> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
   const records = workbook.getWorksheet('records')!;

@@ -5,7 +5,7 @@ import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
-import { keepHotColumns, loadHotColumns, warm } from '../../api/warm.js';
+import { keepHotColumns, loadHotColumns, warmCaches } from '../../api/warm.js';
 import { startLab } from './lab.js';
 import { idOf } from './server.js';
 
@@ -45,10 +45,15 @@ beforeAll(async () => {
 });
 afterAll(() => queryEngine.close());
 
-async function warmWith(hot: Parameters<typeof warm>[1], signal = new AbortController().signal) {
+async function warmWith(
+  hot: Parameters<typeof warmCaches>[1],
+  signal = new AbortController().signal,
+) {
   const { catalog, store } = server;
   loadedColumns.length = 0;
-  await warm({ catalog, store, queryEngine }, hot, signal, (message) => reports.push(message));
+  await warmCaches({ catalog, store, queryEngine }, hot, signal, (message) =>
+    reports.push(message),
+  );
   return loadedColumns;
 }
 

@@ -1,5 +1,5 @@
 import { parseJson } from '../../engine/core/json.js';
-import { clickhouse } from '../../engine/query/sql/clickhouse.js';
+import { clickhouseDialect } from '../../engine/query/sql/clickhouse.js';
 import { queryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Param } from '../../engine/query/sql/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
@@ -24,7 +24,7 @@ export function openChdb(
     return rows.map((row) => row.map((value, index) => handedOver(value, types![index] as string)));
   };
   return queryEngine({
-    language: clickhouse(folderOf),
+    language: clickhouseDialect(folderOf),
     // A promise, so that what it throws is its rejection.
     run: (sql, params) => Promise.resolve().then(() => run(sql, params)),
     async *stream(sql, params) {

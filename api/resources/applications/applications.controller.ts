@@ -1,13 +1,13 @@
 import { Controller, Req } from '@nestjs/common';
 import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
 import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
-import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
-import { oneId, omitUndefined, value, values } from '../../http/list-query.js';
+import { oneId, omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -45,7 +45,7 @@ export const ApplicationsController = crudController<
   declaration: application,
   table: ({ applications }) => applications,
   filter: (query, caller) => {
-    const tags = values(query, 'tags');
+    const tags = paramValues(query, 'tags');
     return {
       viewer: viewerOf(caller),
       ...omitUndefined<SavedResourceFilter>({
@@ -72,7 +72,7 @@ export const ApplicationsController = crudController<
     };
     return catalog.transaction(async (tx) => {
       const row = await tx.applications.create(newApplication);
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: caller.user,
         action: 'application.create',
         subject: subjectOf(row),
@@ -89,14 +89,14 @@ export const ApplicationsController = crudController<
       const details = differences(before, row, auditedNames);
       const subject = subjectOf(row);
       if (Object.keys(details).length > 0)
-        await audit(tx, { actor: user, action: 'application.update', subject, details });
+        await recordAudit(tx, { actor: user, action: 'application.update', subject, details });
       return row;
     });
   },
   delete: ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
       await tx.applications.delete(row.id);
-      await audit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
+      await recordAudit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
     }),
 });
 
@@ -148,7 +148,7 @@ export class ApplicationSecretsController {
       const row = await tx.applications.update(id, patch);
       if (row === undefined) throw notFound();
       const subject = subjectOf(row);
-      await audit(tx, { actor: user, action: 'application.replace_secret', subject });
+      await recordAudit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;
     });
     return this.#view(replacedSecret, request);

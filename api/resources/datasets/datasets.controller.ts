@@ -1,7 +1,7 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
-import { ids, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, omitUndefined, value } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { createObject } from '../objects/create-object.js';
@@ -23,7 +23,7 @@ export const DatasetsController = crudController<
   operations: datasetOperations,
   declaration: dataset,
   table: ({ datasets }) => datasets,
-  filter,
+  filter: datasetFilter,
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
     return Promise.all(rows.map((row) => presenter.datasetContext(row)));
@@ -53,12 +53,12 @@ export const DatasetsController = crudController<
   delete: async (context, { id }) => removeFiles(context, await context.catalog.objects.delete(id)),
 });
 
-function filter(query: QueryParams, caller: Caller): DatasetFilter {
+function datasetFilter(query: QueryParams, caller: Caller): DatasetFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<DatasetFilter>({
-      ids: ids(query, 'id'),
-      vaultIds: ids(query, 'vault_id'),
+      ids: paramIds(query, 'id'),
+      vaultIds: paramIds(query, 'vault_id'),
       name: value(query, 'name'),
       tag: value(query, 'tags', 'tag'),
       storageClass: value(query, 'storage_class'),

@@ -11,7 +11,7 @@ import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
-import { beacon } from './beacon-function.js';
+import { beaconAnswer } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';
 import type { FunctionScope } from './function-scope.js';
@@ -184,7 +184,7 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
     return { json: String(ownCount / all), floats: [[]] };
   },
 
-  beacon: (scope, args) => beacon(scope, args),
+  beacon: (scope, args) => beaconAnswer(scope, args),
 
   template: async ({ context, caller }, [id]) => {
     const { fields } = await requireResource(context.catalog, caller, 'template', Number(id), 'read'); // prettier-ignore

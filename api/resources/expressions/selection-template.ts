@@ -1,4 +1,4 @@
-import { coordinate } from '../../../engine/query/request/actions.js';
+import { coordinateValue } from '../../../engine/query/request/actions.js';
 import type { Predicate } from '../../../engine/query/predicate/predicate.js';
 import { isPair } from '../../../engine/query/request/filter.js';
 import { callSelection, conjuncts, isKey, type CallSelection, type KeyEquality } from './call-keys.js'; // prettier-ignore
@@ -65,7 +65,7 @@ export class SelectionTemplate {
         const { equality } = this.#filters[at]!;
         if (equality === null) return key;
         const [, value] = filters[at] as [string, string];
-        return [{ ...equality, values: [coordinate(equality.field, value) as string] }];
+        return [{ ...equality, values: [coordinateValue(equality.field, value) as string] }];
       }),
     };
   }

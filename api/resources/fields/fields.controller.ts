@@ -9,7 +9,7 @@ import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
 import { refuseCircles } from './stored-expressions.js';
 import { Form } from '../../http/form.js';
-import { omitUndefined, value, values } from '../../http/list-query.js';
+import { omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -164,12 +164,12 @@ async function vaultOf(context: AppContext, datasetId: number): Promise<number> 
 
 /** The options of a facet from a query string; nested facets are field names, or facets as JSON. */
 function facetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
-  const percents = values(query, 'percents').flatMap((text) => text.split(','));
+  const percents = paramValues(query, 'percents').flatMap((text) => text.split(','));
   const optionsOfOneFacet = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return omitUndefined<Readonly<Record<string, unknown>>>({
     ...Object.fromEntries(optionsOfOneFacet.map((name) => [name, value(query, name)])),
     percents: percents.length === 0 ? undefined : percents,
-    facets: nestedFacets(values(query, 'facets')),
+    facets: nestedFacets(paramValues(query, 'facets')),
   });
 }
 

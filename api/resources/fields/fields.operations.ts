@@ -19,7 +19,7 @@ export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field ove
   took: { type: integer, description: 'Milliseconds.', example: 3 },
 });
 
-const paths = (rest: string): [string, string] => [
+const fieldPaths = (rest: string): [string, string] => [
   `/v2/dataset_fields/:id${rest}`,
   `/v1/dataset_fields/:id${rest}`,
 ];
@@ -41,30 +41,30 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
     query: { name: 'Exact name.', ...pagingParams },
     answer: { listOf: field.schema },
   },
-  get: { method: 'GET', paths: paths(''), summary: 'Returns a field.', answer: field.schema },
+  get: { method: 'GET', paths: fieldPaths(''), summary: 'Returns a field.', answer: field.schema },
   put: {
     method: 'PUT',
-    paths: paths(''),
+    paths: fieldPaths(''),
     summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },
   patch: {
     method: 'PATCH',
-    paths: paths(''),
+    paths: fieldPaths(''),
     summary: updateDescription,
     body: fieldUpdate,
     answer: field.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: paths(''),
+    paths: fieldPaths(''),
     summary: 'Removes a field of a dataset without records.',
     answer: field.schema,
   },
   facets: {
     method: 'GET',
-    paths: paths('/facets'),
+    paths: fieldPaths('/facets'),
     summary: 'Returns a facet of a field over all records.',
     query: {
       facet_type: 'terms, count, stats, histogram or percentiles.',

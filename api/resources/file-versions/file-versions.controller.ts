@@ -38,7 +38,7 @@ export class FileVersionsController {
     const showDeleted = readBoolean(value(query, 'show_deleted')) === true;
     return answerList<FileVersionRow>(request, query, {
       rows: (page) => fileVersions.list({ objectId: object.id, showDeleted }, page),
-      views: (rows) => Promise.all(rows.map((row) => view(this.context, object, row))),
+      views: (rows) => Promise.all(rows.map((row) => versionView(this.context, object, row))),
     });
   }
 
@@ -108,7 +108,7 @@ export class FileVersionsController {
       const added = await publishUpload(this.context, target, scratchPath, content);
       const [now, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, added)]; // prettier-ignore
       if (now === undefined || version === undefined) throw notFound(); // deleted meanwhile
-      return view(this.context, now, version);
+      return versionView(this.context, now, version);
     } catch (error) {
       await removeQuietly(scratchPath);
       throw error;
@@ -130,7 +130,7 @@ export class FileVersionsController {
     await scheduler.fileTables.drop(id);
     const object = await catalog.objects.get(id);
     if (object === undefined) throw notFound(); // deleted meanwhile
-    return view(this.context, object, changedVersion);
+    return versionView(this.context, object, changedVersion);
   }
 }
 
@@ -155,7 +155,7 @@ function noContent({ revision }: FileVersionRow): string {
   return `Version ${revision} has not been uploaded yet.`;
 }
 
-async function view(
+async function versionView(
   { catalog }: AppContext,
   { revision }: ObjectRow,
   row: FileVersionRow,

@@ -42,7 +42,7 @@ export async function askDatasets(
     if (request.filters.length > 0 && !dataset.answersFilters)
       return { dataset, problem: 'The dataset answers filters only to callers with credentials.' };
     try {
-      return await ask(context, dataset, request, signal, recordId);
+      return await askDataset(context, dataset, request, signal, recordId);
     } catch (error) {
       // An error of the request is reported for its dataset; any other error fails the whole answer, because it would be wrong.
       if (!(error instanceof AppError) || signal.aborted) throw error;
@@ -55,7 +55,7 @@ export async function askDatasets(
   return answers.filter((one) => one !== undefined);
 }
 
-async function ask(
+async function askDataset(
   context: AppContext,
   dataset: BeaconDataset,
   { variants, filters }: Pick<BeaconRequest, 'variants' | 'filters'>,

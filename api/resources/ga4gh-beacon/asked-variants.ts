@@ -49,8 +49,8 @@ export function readVariants(form: Form): AskedVariants {
   for (const key of ['variantMinLength', 'variantMaxLength', 'mateName'])
     if (form.raw(key) !== undefined)
       form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
-  const referenceBases = bases(form, 'referenceBases');
-  const alternateBases = bases(form, 'alternateBases');
+  const referenceBases = readBases(form, 'referenceBases');
+  const alternateBases = readBases(form, 'alternateBases');
   const variantType = shortText(form, 'variantType');
   const place = readPlace(form, alternateBases);
   const isEmpty = referenceBases === '' || alternateBases === '';
@@ -79,7 +79,7 @@ const types: Readonly<Record<string, string>> = {
   'EFO:0030067': 'DEL',
 };
 
-function bases(form: Form, key: string): string | null {
+function readBases(form: Form, key: string): string | null {
   const upperText = form.text(key)?.toUpperCase();
   if (upperText === undefined) return null;
   if (!/^[ACGTUNRYSWKMBDHV.-]*$/.test(upperText) || upperText.length > 10_000)
@@ -95,8 +95,8 @@ function shortText(form: Form, key: string): string | null {
 }
 
 function readPlace(form: Form, alternateBases: string | null): AskedPlace | null {
-  const start = positions(form, 'start');
-  const end = positions(form, 'end');
+  const start = readPositions(form, 'start');
+  const end = readPositions(form, 'end');
   const referenceName = shortText(form, 'referenceName');
   const assemblyId = shortText(form, 'assemblyId') ?? undefined;
   if (referenceName === null) {
@@ -139,7 +139,7 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
 }
 
 /** One or two positions; undefined without any, and after an error, which is reported. */
-function positions(form: Form, key: string): readonly number[] | undefined {
+function readPositions(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;
   const list = (Array.isArray(rawValue) ? (rawValue as readonly unknown[]) : [rawValue]).map(

@@ -20,7 +20,7 @@ export interface BeaconQuestion {
 }
 
 /** The number of an answer's granularity: a greater one tells more. */
-function level(granularity: AnswerGranularity): number {
+function granularityLevel(granularity: AnswerGranularity): number {
   return answerGranularities.indexOf(granularity);
 }
 
@@ -46,7 +46,7 @@ export async function variantsAnswer(
   if (matches.length === 0 && answers.length > 0) throw new AppError('invalid', warnings.join(' '));
   const granularity = returnedGranularity(request, matches);
   const countableMatches = matches.filter(
-    (one) => level(one.dataset.granularity) >= level('count'),
+    (one) => granularityLevel(one.dataset.granularity) >= granularityLevel('count'),
   );
   const numTotalResults = countableMatches.reduce((sum, { total }) => sum + total, 0);
   if (granularity !== 'boolean')
@@ -73,10 +73,10 @@ function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
   matches: readonly DatasetMatches[],
 ): AnswerGranularity {
-  const open = Math.max(0, ...matches.map(({ dataset }) => level(dataset.granularity)));
-  const shownLevel = isTest ? level('record') : open;
-  const wantedLevel = include === 'NONE' ? level('count') : level('record');
-  return answerGranularities[Math.min(level(granularity), wantedLevel, shownLevel)]!;
+  const open = Math.max(0, ...matches.map(({ dataset }) => granularityLevel(dataset.granularity)));
+  const shownLevel = isTest ? granularityLevel('record') : open;
+  const wantedLevel = include === 'NONE' ? granularityLevel('count') : granularityLevel('record');
+  return answerGranularities[Math.min(granularityLevel(granularity), wantedLevel, shownLevel)]!;
 }
 
 /** The datasets that a request names. One that it names and the caller cannot see is as one that does not exist. */

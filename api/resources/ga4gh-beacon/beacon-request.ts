@@ -1,6 +1,6 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
-import { value, values } from '../../http/list-query.js';
+import { value, paramValues } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import { readFilters, writtenFilter, type BeaconFilter } from './beacon-filters.js';
 import { readVariants, variantParameters, type AskedVariants } from './asked-variants.js';
@@ -99,7 +99,7 @@ export function readGetRequest(
       skip: value(query, 'skip'),
       limit: value(query, 'limit'),
       testMode: value(query, 'testMode'),
-      schemas: values(query, 'requestedSchema').map((schema) => ({ schema })),
+      schemas: paramValues(query, 'requestedSchema').map((schema) => ({ schema })),
     },
     defaults,
   );
@@ -107,7 +107,7 @@ export function readGetRequest(
 
 /** The members of a list parameter, which are separated by commas or repeated; undefined without any. */
 function listParam(query: QueryParams, name: string): readonly string[] | undefined {
-  const members = values(query, name).flatMap((text) => text.split(','));
+  const members = paramValues(query, name).flatMap((text) => text.split(','));
   return members.length === 0 ? undefined : members.map((member) => member.trim());
 }
 
@@ -168,8 +168,8 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
   const granularity =
     form.choice('requestedGranularity', answerGranularities) ?? defaults.granularity;
   const include = form.choice('includeResultsetResponses', includeModes) ?? 'HIT';
-  const skip = count(form, 'skip', 0);
-  const limit = count(form, 'limit', defaults.limit);
+  const skip = readCount(form, 'skip', 0);
+  const limit = readCount(form, 'limit', defaults.limit);
   if (limit > budgets.pageLimit)
     form.fail('limit', `A limit is at most ${budgets.pageLimit}, not ${limit}: read the others as further pages, with skip.`); // prettier-ignore
   const testMode = form.raw('testMode');
@@ -203,7 +203,7 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
   };
 }
 
-function count(form: Form, key: string, otherwise: number): number {
+function readCount(form: Form, key: string, otherwise: number): number {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return otherwise;
   const number = readInteger(rawValue);

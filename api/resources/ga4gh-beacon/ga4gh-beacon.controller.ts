@@ -14,7 +14,7 @@ import {
   type BeaconQuestion,
 } from './beacon-answers.js';
 import {
-  configuration,
+  configurationBody,
   infoOf,
   informationalMeta,
   listOfEntryTypes,
@@ -47,7 +47,7 @@ export class Ga4ghBeaconController {
   @Operation(operations.configuration)
   @AnyCaller()
   configuration(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, configuration);
+    return this.framework(request, configurationBody);
   }
 
   @Operation(operations.map)

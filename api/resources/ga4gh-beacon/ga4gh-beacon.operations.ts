@@ -15,7 +15,7 @@ import {
   type ValueType,
 } from '../../http/schema.js';
 import { variantParameters } from './asked-variants.js';
-import { configuration, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
+import { configurationBody, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
 import {
   answerGranularities,
   apiVersion,
@@ -37,22 +37,26 @@ const summary = {
 };
 
 /** An answer that tells of the beacon itself: `meta` and `response`. */
-function framework(name: string, description: string, response: object): NamedSchema {
+function frameworkAnswer(name: string, description: string, response: object): NamedSchema {
   return answerSchema(name, description, {
     meta: { type: jsonObject, example: informationalMeta(origin, account.domain) },
     response: { type: jsonObject, example: response },
   });
 }
 
-const info = framework('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
-const configurationAnswer = framework(
+const info = frameworkAnswer('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
+const configurationAnswer = frameworkAnswer(
   'BeaconConfiguration',
   'How a beacon is configured.',
-  configuration(),
+  configurationBody(),
 );
-const map = framework('BeaconMap', 'The addresses of a beacon.', mapOf(origin, account.domain));
-const types = framework('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
-const terms = framework('BeaconFilteringTerms', 'The fields that filters may name.', {
+const map = frameworkAnswer(
+  'BeaconMap',
+  'The addresses of a beacon.',
+  mapOf(origin, account.domain),
+);
+const types = frameworkAnswer('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
+const terms = frameworkAnswer('BeaconFilteringTerms', 'The fields that filters may name.', {
   filteringTerms: [
     { type: 'alphanumeric', id: 'info.AF', label: 'info.AF', scopes: ['genomicVariant'] },
   ],
@@ -71,7 +75,7 @@ const service = answerSchema(
 );
 
 /** An answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
-function response(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
+function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
   return answerSchema(name, description, {
     meta: {
       type: jsonObject,
@@ -99,7 +103,7 @@ const dataset = {
   updateDateTime: '2026-03-02T09:20:41.120Z',
   info: { granularity: 'record', assemblies: ['GRCh38'] },
 };
-const number = (value: number): object => ({ type: 'Number', value });
+const numberValue = (value: number): object => ({ type: 'Number', value });
 const variation = {
   variantInternalId: '4812:4911-0-0',
   variation: {
@@ -108,7 +112,11 @@ const variation = {
     location: {
       type: 'SequenceLocation',
       sequence_id: 'refseq:NC_000014.9',
-      interval: { type: 'SequenceInterval', start: number(23424839), end: number(23424840) },
+      interval: {
+        type: 'SequenceInterval',
+        start: numberValue(23424839),
+        end: numberValue(23424840),
+      },
     },
   },
   molecularAttributes: { geneIds: ['MYH7'] },
@@ -116,10 +124,15 @@ const variation = {
 const setOf = (results: readonly object[], more: object): object => ({
   resultSets: [{ id: '4812', setType: 'dataset', exists: true, resultsCount: 1, results, ...more }],
 });
-const variants = response('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
-const variant = response('BeaconVariant', 'A variant.', 'genomicVariant', setOf([variation], {}));
-const datasets = response('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
-const oneDataset = response('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
+const variants = entryTypeAnswer('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
+const variant = entryTypeAnswer(
+  'BeaconVariant',
+  'A variant.',
+  'genomicVariant',
+  setOf([variation], {}),
+);
+const datasets = entryTypeAnswer('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
+const oneDataset = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
 
 const positions: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
 const parameters = {

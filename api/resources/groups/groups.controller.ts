@@ -1,8 +1,8 @@
 import { requireAdministrator, viewerOf } from '../../../engine/catalog/access.js';
-import { audit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
 import type { GroupFilter, GroupRow, NewGroup } from '../../../engine/catalog/groups.js';
 import { crudController } from '../../http/crud.js';
-import { ids, oneId, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, oneId, omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -43,7 +43,7 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
   operations: groupOperations,
   declaration: group,
   table: ({ groups }) => groups,
-  filter,
+  filter: groupFilter,
   contexts: async ({ catalog }, { caller, origin }, rows) => {
     if (!caller) throw new Error('no caller: the handler is public');
     const ids = rows.map(({ id }) => id);
@@ -60,7 +60,11 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
         ...(values as NewGroup),
         accountId: caller.account.id,
       });
-      await audit(tx, { actor: caller.user, action: 'group.create', subject: groupSubject(row) });
+      await recordAudit(tx, {
+        actor: caller.user,
+        action: 'group.create',
+        subject: groupSubject(row),
+      });
       return row;
     });
   },
@@ -71,22 +75,27 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
       const row = await tx.groups.update(id, values);
       if (row === undefined || before === undefined) return undefined;
       const details = differences(before, row, { name: 'name', description: 'description' });
-      await audit(tx, { actor: user, action: 'group.update', subject: groupSubject(row), details });
+      await recordAudit(tx, {
+        actor: user,
+        action: 'group.update',
+        subject: groupSubject(row),
+        details,
+      });
       return row;
     });
   },
   delete: async ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
       await tx.groups.delete(row.id);
-      await audit(tx, { actor: user, action: 'group.delete', subject: groupSubject(row) });
+      await recordAudit(tx, { actor: user, action: 'group.delete', subject: groupSubject(row) });
     }),
 });
 
-function filter(query: QueryParams, caller: Caller): GroupFilter {
+function groupFilter(query: QueryParams, caller: Caller): GroupFilter {
   return {
     accountId: caller.account.id,
     ...omitUndefined<GroupFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       name: value(query, 'name'),
       query: value(query, 'query'),
       userId: oneId(query, 'user_id'),

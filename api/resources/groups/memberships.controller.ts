@@ -1,6 +1,6 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import type { GroupRow } from '../../../engine/catalog/groups.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
@@ -88,7 +88,7 @@ export class MembershipsController {
         form.fail('user_id', 'Give user_id or email.');
       form.done();
       if (await tx.groups.addMember(group.id, member!.id)) {
-        await audit(tx, {
+        await recordAudit(tx, {
           actor: caller.user,
           action: 'group.add_member',
           subject: groupSubject(group),
@@ -110,7 +110,7 @@ export class MembershipsController {
     return this.context.catalog.transaction(async (tx) => {
       const member = await tx.users.get(readId(userId) ?? 0);
       if (!member || !(await tx.groups.removeMember(group.id, member.id))) throw notFound();
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: caller.user,
         action: 'group.remove_member',
         subject: groupSubject(group),

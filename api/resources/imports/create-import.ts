@@ -126,7 +126,7 @@ async function importRecords(
 ): Promise<ImportRow> {
   const id = await context.catalog.nextId();
   const file = context.data.inlineRecords(id);
-  await writeStream(file, lines(records));
+  await writeStream(file, jsonLines(records));
   try {
     const taskDescription = `Add ${records.length} records`;
     const { task } = await context.catalog.imports.create({ ...job, id, taskDescription });
@@ -141,7 +141,7 @@ async function importRecords(
   return row;
 }
 
-function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
+function* jsonLines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
 }
 

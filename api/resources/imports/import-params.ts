@@ -23,7 +23,7 @@ export interface ParameterGroup {
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
-function params(
+function paramsType(
   properties: Readonly<Record<string, Property & { readonly initial?: unknown }>>,
 ): ParameterGroup {
   const entries = Object.entries(properties);
@@ -64,7 +64,7 @@ const detectedTypes = readBy(strings, (form, key) => {
 });
 
 /** How entities are detected (specification, "Entity parameters"). */
-export const entityParams = params({
+export const entityParams = paramsType({
   disable: { type: boolean, description: 'true: nothing is detected.' },
   entity_types: {
     type: detectedTypes,
@@ -76,7 +76,7 @@ export const entityParams = params({
 });
 
 /** How values are checked (specification, "Validation parameters"). */
-export const validationParams = params({
+export const validationParams = paramsType({
   disable: { type: boolean, description: 'true: values that do not fit become null.' },
   raise_on_errors: { type: boolean, description: 'true: the first error ends the import.' },
   strict_validation: { type: boolean, description: 'true: warnings are errors.' },
@@ -94,7 +94,7 @@ const recordExpression = readBy(text, (form, key) => {
 });
 
 /** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */
-export const annotatorParams = params({
+export const annotatorParams = paramsType({
   annotator: { type: oneOf('simple', 'serial', 'parallel'), initial: 'simple' },
   block_size: { type: integer, initial: 10 },
   chunk_size: { type: integer, initial: 1000 },

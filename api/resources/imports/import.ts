@@ -19,7 +19,7 @@ import {
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
-import { cancelKey, jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
+import { cancelKey, jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
 import { manifestType } from './manifest.js';
 import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
@@ -161,7 +161,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     priority: {
       ...writableWhen,
-      type: priority,
+      type: priorityType,
       description: 'A lower number runs first.',
       example: 10,
     },

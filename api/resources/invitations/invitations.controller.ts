@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { acceptInvitation, invitationSubject } from '../../../engine/catalog/accept-invitation.js';
 import { requireAdministrator, requireUserItself } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import {
   statusOf,
   type InvitationFilter,
@@ -74,7 +74,7 @@ export class InvitationsController {
   ) {}
 
   @CreateOperation(invitationOperations.create, async (context, caller, id, request) =>
-    view(
+    invitationView(
       context,
       request,
       await requireResource(context.catalog, caller, 'invitation', id, 'read'),
@@ -101,7 +101,7 @@ export class InvitationsController {
         { ...values, ...owner, expiresAt },
         signingKey,
       );
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: user,
         action: 'invitation.create',
         subject: invitationSubject(createdRow.row),
@@ -116,7 +116,7 @@ export class InvitationsController {
       });
       return createdRow;
     });
-    return view(this.context, request, createdInvitation.row, createdInvitation.code);
+    return invitationView(this.context, request, createdInvitation.row, createdInvitation.code);
   }
 
   @Operation(invitationOperations.list)
@@ -136,14 +136,14 @@ export class InvitationsController {
     };
     return answerList<InvitationRow>(request, query, {
       rows: (page) => this.context.catalog.invitations.list(filter, page),
-      views: (rows) => Promise.all(rows.map((row) => view(this.context, request, row))),
+      views: (rows) => Promise.all(rows.map((row) => invitationView(this.context, request, row))),
     });
   }
 
   @Operation(invitationOperations.get)
   @Access('read', 'invitation')
   get(@Resource() row: InvitationRow, @Req() request: ApiRequest): Promise<object> {
-    return view(this.context, request, row);
+    return invitationView(this.context, request, row);
   }
 
   @Operation(invitationOperations.revoke)
@@ -162,14 +162,14 @@ export class InvitationsController {
           `The invitation is ${status}; only an open one can be revoked.`,
         );
       await tx.invitations.revoke(id);
-      await audit(tx, {
+      await recordAudit(tx, {
         actor: user,
         action: 'invitation.revoke',
         subject: invitationSubject(row),
       });
       return (await tx.invitations.get(id))!;
     });
-    return view(this.context, request, revoked);
+    return invitationView(this.context, request, revoked);
   }
 
   @Operation(invitationOperations.accept)
@@ -231,7 +231,7 @@ function readHours(form: Form): number {
   );
 }
 
-async function view(
+async function invitationView(
   context: AppContext,
   request: ApiRequest,
   row: InvitationRow,

@@ -22,7 +22,7 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
-import { jobFields, priority, rejectedUrl, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
 
 /** What a migration shows besides its row; `dataset` is the target. */
 export interface MigrationContext extends JobContext {
@@ -135,7 +135,7 @@ export const migrationResource = declareResource<
     },
     priority: {
       ...writableWhen,
-      type: priority,
+      type: priorityType,
       description: 'A lower number runs first.',
       example: 15,
     },

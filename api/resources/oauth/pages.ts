@@ -21,7 +21,7 @@ class Markup {
 }
 
 /** Puts values into markup; those that are no markup themselves are escaped. */
-function html(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
+function htmlMarkup(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
   const escapedValues = values.map((value) =>
     value instanceof Markup ? value.text : escapeHtml(value),
   );
@@ -45,14 +45,14 @@ export interface AuthorizationPage {
 
 /** The hidden value by which a form proves that it comes from a page of this browser. */
 const antiForgery = (token: string): Markup =>
-  html`<input type="hidden" name="csrf_token" value="${token}" />`;
+  htmlMarkup`<input type="hidden" name="csrf_token" value="${token}" />`;
 
 /** The page that asks for email address and password. */
 export function signInPage(csrfToken: string, message?: string): AuthorizationPage {
   return {
     title: 'Sign in',
     status: message === undefined ? 200 : 400,
-    body: html`${message === undefined ? noMarkup : html`<p class="error">${message}</p>`}
+    body: htmlMarkup`${message === undefined ? noMarkup : htmlMarkup`<p class="error">${message}</p>`}
       <form method="post">
         ${antiForgery(csrfToken)}
         <label>Email address <input name="email" type="email" autocomplete="username" required /></label>
@@ -84,9 +84,9 @@ export function consentPage(
   return {
     title: `Authorize ${application.name}`,
     formTarget: sourceOf(redirectUri),
-    body: html`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
+    body: htmlMarkup`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
         <b>${email}</b>, have access to. The answer goes to <code>${redirectUri}</code>.</p>
-      ${application.description === null ? noMarkup : html`<p>${application.description}</p>`}
+      ${application.description === null ? noMarkup : htmlMarkup`<p>${application.description}</p>`}
       <form method="post">
         ${antiForgery(csrfToken)}
         <button name="action" value="allow">Allow</button>
@@ -101,7 +101,7 @@ export function consentPage(
 export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   return {
     title: 'Sign in',
-    body: html`<form method="post">
+    body: htmlMarkup`<form method="post">
       ${antiForgery(csrfToken)}
       <button name="action" value="sign_in">Sign in as ${email}</button>
     </form>`,
@@ -115,11 +115,11 @@ export function messagePage(
   options: { readonly status?: number; readonly returnTo?: string | null } = {},
 ): AuthorizationPage {
   const { status = 200, returnTo = null } = options;
-  const backLink = returnTo === null ? noMarkup : html`<p><a href="${returnTo}" rel="noreferrer">Go back to the application</a>, at <code>${returnTo.split('?')[0] ?? ''}</code></p>`; // prettier-ignore
+  const backLink = returnTo === null ? noMarkup : htmlMarkup`<p><a href="${returnTo}" rel="noreferrer">Go back to the application</a>, at <code>${returnTo.split('?')[0] ?? ''}</code></p>`; // prettier-ignore
   return {
     title,
     status,
-    body: html`<p>${message}</p>
+    body: htmlMarkup`<p>${message}</p>
       ${backLink}`,
   };
 }

@@ -6,7 +6,7 @@ import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
-import { anyOf, ids, omitUndefined } from '../../http/list-query.js';
+import { anyOf, paramIds, omitUndefined } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -64,7 +64,10 @@ export class ObjectCopiesController {
     const presenter = new JobPresenter(this.context, request);
     const filter = {
       userId: caller.user.id,
-      ...omitUndefined({ ids: ids(query, 'id'), statuses: anyOf(query, 'status', taskStatuses) }),
+      ...omitUndefined({
+        ids: paramIds(query, 'id'),
+        statuses: anyOf(query, 'status', taskStatuses),
+      }),
     };
     return answerList<ObjectCopyRow>(request, query, {
       rows: (page) => this.context.catalog.objectCopies.list(filter, page),

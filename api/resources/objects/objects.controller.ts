@@ -15,7 +15,7 @@ import { Form, readBoolean } from '../../http/form.js';
 import {
   anyOf,
   idOrNull,
-  ids,
+  paramIds,
   omitUndefined,
   value,
   wholeNumberParam,
@@ -240,15 +240,15 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<ObjectFilter>({
-      ids: ids(query, 'id'),
-      vaultIds: ids(query, 'vault_id'),
+      ids: paramIds(query, 'id'),
+      vaultIds: paramIds(query, 'vault_id'),
       vaultName: value(query, 'vault_name'),
       vaultFullPath: value(query, 'vault_full_path'),
       parentId: idOrNull(query, 'parent_object_id'),
       filename: value(query, 'filename'),
       path: value(query, 'path'),
       fullPath: value(query, 'full_path'),
-      objectTypes: types(query),
+      objectTypes: objectTypesParam(query),
       depth: wholeNumberParam(query, 'depth'),
       query: value(query, 'query', 'q'),
       regex: value(query, 'regex'),
@@ -262,7 +262,7 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
   };
 }
 
-function types(query: QueryParams): ObjectFilter['objectTypes'] {
+function objectTypesParam(query: QueryParams): ObjectFilter['objectTypes'] {
   const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
   return anyOf(query, 'object_type', objectTypes) ?? anyOf(query, 'type', objectTypes);
 }

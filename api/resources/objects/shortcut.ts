@@ -63,7 +63,7 @@ export async function readTarget(
     if (isAddress(url)) return { objectType: 'url', url };
     return form.fail('target', 'url must be the address of a page, with https:// or http://.');
   }
-  const target = await readable(tables, caller, type, readId(rawTarget['id']));
+  const target = await readableTarget(tables, caller, type, readId(rawTarget['id']));
   const quotedId = JSON.stringify(String(rawTarget['id']).slice(0, 50));
   if (target === undefined) return form.fail('target', `Invalid ${type} ${quotedId}.`);
   return { objectType: type, id: target.id };
@@ -77,7 +77,7 @@ function isAddress(text: string): boolean {
 }
 
 /** The object or vault with an id, if it has this type and the caller may read it. */
-async function readable(
+async function readableTarget(
   tables: Tables,
   caller: Caller,
   type: Exclude<ShortcutTarget['objectType'], 'url'>,
@@ -101,7 +101,8 @@ export async function targetView(
   target: ShortcutTarget,
 ): Promise<object | null> {
   if (target.objectType === 'url') return targetKeys(target);
-  if ((await readable(tables, caller, target.objectType, target.id)) === undefined) return null;
+  if ((await readableTarget(tables, caller, target.objectType, target.id)) === undefined)
+    return null;
   const kind = target.objectType === 'vault' ? 'vaults' : 'objects';
   return { ...targetKeys(target), url: `${origin}/v2/${kind}/${target.id}` };
 }
@@ -132,7 +133,7 @@ export async function followShortcuts(
     if (object.target === null || object.target.objectType === 'url') continue;
     if (++followed > mostShortcuts) return filter;
     const { objectType, id } = object.target;
-    const target = await readable(tables, caller, objectType, id);
+    const target = await readableTarget(tables, caller, objectType, id);
     if (target === undefined) return filter;
     at = 'objectType' in target ? target : { vaultId: target.id, path: '' };
   }
@@ -148,5 +149,5 @@ async function vaultOf(
   path: FullPath,
 ): Promise<ObjectRow | VaultRow | undefined> {
   const vault = await tables.vaults.byFullPath(path, viewerOf(caller));
-  return vault && readable(tables, caller, 'vault', vault.id);
+  return vault && readableTarget(tables, caller, 'vault', vault.id);
 }

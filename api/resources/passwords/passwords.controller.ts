@@ -1,6 +1,6 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { requireUserItself } from '../../../engine/catalog/access.js';
-import { audit } from '../../../engine/catalog/audit-log.js';
+import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { userSubject } from '../../../engine/catalog/change-user.js';
 import { hashPassword } from '../../../engine/catalog/passwords.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -113,7 +113,7 @@ export class PasswordsController {
     await this.context.catalog.transaction(async (tx) => {
       await tx.passwords.set(id, hash);
       const subject = userSubject(caller.user);
-      await audit(tx, { actor: caller.user, action: 'password.set', subject });
+      await recordAudit(tx, { actor: caller.user, action: 'password.set', subject });
     });
     return { detail: 'The password is set.' };
   }

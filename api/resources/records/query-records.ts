@@ -5,7 +5,7 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
-  lookup,
+  lookupRecords,
   runFacets,
   runPage,
   runQuery,
@@ -88,7 +88,7 @@ export async function queryPage<R>(
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return {
     head:
-      `{"dataset":${name},"dataset_id":${dataset.id},${member(asOf)}` +
+      `{"dataset":${name},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},"results":`,
     results: answer.results,
     total: answer.total,
@@ -127,7 +127,7 @@ function givenAsOf(body: unknown): unknown {
 }
 
 /** The member `as_of` of an answer, with the comma after it. */
-function member(asOf: AsOf | undefined): string {
+function asOfMember(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
@@ -246,12 +246,12 @@ export async function lookupAnswer(
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const wantedIds = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await unlessDeleted(context, dataset, () =>
-    lookup(context.queryEngine, snapshot, fields, wantedIds, { signal }),
+    lookupRecords(context.queryEngine, snapshot, fields, wantedIds, { signal }),
   );
   const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
   const elapsedMs = Math.round(performance.now() - startedAt);
   return new JsonText(
-    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${member(asOf)}` +
+    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
       `"took":${elapsedMs},"total":${total},"offset":null,"results":${results}}`,
   );
 }
@@ -275,7 +275,7 @@ export async function fieldFacets(
   );
   const [counts, total] = answer.facets;
   return new JsonText(
-    `{"facets":${counts!},"total":${total!},${member(asOf)}"took":${answer.took}}`,
+    `{"facets":${counts!},"total":${total!},${asOfMember(asOf)}"took":${answer.took}}`,
   );
 }
 

@@ -4,15 +4,15 @@ import { isObject } from '../../http/form.js';
 export function fieldsNamed(params: Readonly<Record<string, unknown>>): readonly string[] {
   const names = [
     ...inFilters(params['filters']),
-    ...list(params['ordering']).map((name) => name.replace(/^-/, '')),
-    ...list(params['fields']),
-    ...list(params['exclude_fields']),
+    ...listOrEmpty(params['ordering']).map((name) => name.replace(/^-/, '')),
+    ...listOrEmpty(params['fields']),
+    ...listOrEmpty(params['exclude_fields']),
     ...inFacets(params['facets']),
   ];
   return [...new Set(names)];
 }
 
-function list(value: unknown): readonly string[] {
+function listOrEmpty(value: unknown): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   return items.filter((item): item is string => typeof item === 'string' && item !== '');
 }
@@ -36,7 +36,7 @@ function inOperator(operator: string, operand: unknown): readonly string[] {
 }
 
 function inFacets(value: unknown): readonly string[] {
-  if (!isObject(value)) return list(value);
+  if (!isObject(value)) return listOrEmpty(value);
   return Object.entries(value).flatMap(([name, options]) => [
     name,
     ...(isObject(options) ? inFacets(options['facets']) : []),

@@ -46,13 +46,13 @@ export const SavedQueriesController = crudController<
   operations: savedQueryOperations,
   declaration: savedQuery,
   table: ({ savedQueries }) => savedQueries,
-  filter,
+  filter: savedQueryFilter,
   list: async (context, caller, query, page) => {
     const datasetParam = value(query, 'dataset', 'dataset_id');
     const { savedQueries } = context.catalog;
-    if (datasetParam === undefined) return savedQueries.list(filter(query, caller), page);
+    if (datasetParam === undefined) return savedQueries.list(savedQueryFilter(query, caller), page);
     // The database does not know which fields a query names; the lists are short.
-    const { rows } = await savedQueries.list(filter(query, caller), wholeList);
+    const { rows } = await savedQueries.list(savedQueryFilter(query, caller), wholeList);
     const fitting = await withFieldsOf(context, caller, rows, datasetParam);
     return {
       rows: fitting.slice(page.offset, page.offset + page.limit),
@@ -77,7 +77,7 @@ export const SavedQueriesController = crudController<
   delete: (context, { id }) => context.catalog.savedQueries.delete(id),
 });
 
-function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+function savedQueryFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     viewer: viewerOf(caller),

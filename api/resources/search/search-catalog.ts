@@ -4,7 +4,7 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
 import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
-import { search, searchTimedOut } from '../../../engine/search/search.js';
+import { searchCatalog, searchTimedOut } from '../../../engine/search/search.js';
 import { askDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -25,13 +25,13 @@ export async function searchAnswer(
     datasetsWithEntities === null
       ? askedSearch
       : amongDatasets(askedSearch, [...datasetsWithEntities.keys()]);
-  const answer = await search(context.catalog.search, viewerOf(caller), request, { signal });
+  const answer = await searchCatalog(context.catalog.search, viewerOf(caller), request, { signal });
   const subjects = [...(datasetsWithEntities?.values() ?? [])].flat();
   return {
     took: answer.took,
     total: answer.total,
     offset: answer.offset,
-    results: answer.documents.map((document) => view(document, request)),
+    results: answer.documents.map((document) => documentView(document, request)),
     ...(answer.facets && { facets: answer.facets }),
     ...(answer.vaults && {
       vaults: answer.vaults.map(({ vault, count }) => ({
@@ -72,7 +72,7 @@ async function withEntities(
     scores: [],
     facets: null,
   };
-  const { documents } = await search(table, viewerOf(caller), wholeRequest, { signal });
+  const { documents } = await searchCatalog(table, viewerOf(caller), wholeRequest, { signal });
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
   const timeout = AbortSignal.timeout(budgets.queryMs);
   const endSignal = AbortSignal.any([signal, timeout]);
@@ -102,7 +102,7 @@ function pathOf(document: SearchDocument): unknown {
 }
 
 /** A document with the fields asked for. */
-function view(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
+function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
   const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));
   const shownNames = names.filter((name) => !excluded.has(name));

@@ -10,7 +10,7 @@ import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
-import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
+import { anyOf, paramIds, oneId, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
@@ -184,11 +184,11 @@ function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       datasetId: oneId(query, 'dataset_id'),
       vaultId: oneId(query, 'vault_id'),
       statuses: anyOf(query, 'status', taskStatuses),
-      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
+      userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
     }),
   };
 }

@@ -8,7 +8,14 @@ import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import { taskTypes } from './task.js';
-import { anyOf, ids, oneId, omitUndefined, value, values } from '../../http/list-query.js';
+import {
+  anyOf,
+  paramIds,
+  oneId,
+  omitUndefined,
+  value,
+  paramValues,
+} from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { taskOperations } from './jobs.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -69,22 +76,22 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<TaskFilter>({
-      ids: ids(query, 'id'),
+      ids: paramIds(query, 'id'),
       statuses: anyOf(query, 'status', taskStatuses),
-      kinds: kinds(query),
-      classes: classes(query, caller),
+      kinds: kindsParam(query),
+      classes: classesParam(query, caller),
       targetObjectId: oneId(query, 'target_object_id'),
       sourceObjectId: oneId(query, 'source_object_id'),
       parentId: oneId(query, 'parent_task_id'),
-      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
+      userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
       ordering: orderingParam(query),
     }),
   };
 }
 
 /** A type that nothing has finds nothing. */
-function kinds(query: QueryParams): readonly string[] | undefined {
-  const requestedTypes = values(query, 'task_type').flatMap((text) => text.split(','));
+function kindsParam(query: QueryParams): readonly string[] | undefined {
+  const requestedTypes = paramValues(query, 'task_type').flatMap((text) => text.split(','));
   if (requestedTypes.length === 0) return undefined;
   return [...taskTypes]
     .filter(([, { type }]) => requestedTypes.includes(type))
@@ -96,7 +103,7 @@ function kinds(query: QueryParams): readonly string[] | undefined {
  * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
  * not exist.
  */
-function classes(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
+function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
   const wantedClasses = anyOf(query, 'class', taskClasses);
   return caller.user.role === 'member'
     ? wantedClasses?.filter((one) => one !== 'background')

@@ -1,5 +1,5 @@
 import type { Tables } from '../../../engine/catalog/catalog.js';
-import { require as requireAccess } from '../../../engine/catalog/access.js';
+import { requirePermission as requireAccess } from '../../../engine/catalog/access.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { AppError } from '../../../engine/core/errors.js';

@@ -50,7 +50,7 @@ function readVersion(form: Form, key: string): string | undefined {
   return form.fail(key, `${JSON.stringify(version.slice(0, 200))} has spaces; write it without.`);
 }
 
-function params(type: ValueType, description: string) {
+function paramField(type: ValueType, description: string) {
   return { ...writableWhen, type, description, example: {}, initial: {} };
 }
 
@@ -101,10 +101,10 @@ export const template = declareResource<TemplateRow, TemplateContext>({
       initial: [],
       show: ({ fields }) => fields.map(targetFieldView),
     },
-    entity_params: params(entityParams.type, 'As of an import.'),
-    reader_params: params(jsonObject, 'As of an import.'),
-    validation_params: params(validationParams.type, 'As of an import.'),
-    annotator_params: params(annotatorParams.type, 'As of an import.'),
+    entity_params: paramField(entityParams.type, 'As of an import.'),
+    reader_params: paramField(jsonObject, 'As of an import.'),
+    validation_params: paramField(validationParams.type, 'As of an import.'),
+    annotator_params: paramField(annotatorParams.type, 'As of an import.'),
     account_id: {
       type: nullable(id),
       description:

@@ -2,7 +2,7 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { crudController } from '../../http/crud.js';
 import { readBoolean, type Form } from '../../http/form.js';
-import { omitUndefined, value, values } from '../../http/list-query.js';
+import { omitUndefined, value, paramValues } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -34,7 +34,7 @@ export const TemplatesController = crudController<'template', TemplateContext, S
     operations: templateOperations,
     declaration: template,
     table: ({ templates }) => templates,
-    filter,
+    filter: templateFilter,
     contexts: (context, request, rows) => {
       const presenter = presenterFor(context, request);
       return Promise.all(
@@ -60,9 +60,9 @@ function sharedBy(form: Form, { account }: Caller): boolean | undefined {
   return true;
 }
 
-function filter(query: QueryParams, caller: Caller): SavedResourceFilter {
+function templateFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
   const isPublic = value(query, 'is_public');
-  const tags = values(query, 'tags');
+  const tags = paramValues(query, 'tags');
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({

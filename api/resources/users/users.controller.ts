@@ -85,7 +85,7 @@ export class UsersController {
   @Operation(currentUserOperations.get)
   @Access('read')
   current(@CurrentCaller() caller: Caller, @Req() request: ApiRequest): object {
-    return view(caller.user, caller, request);
+    return userView(caller.user, caller, request);
   }
 
   @Operation(userOperations.list)
@@ -105,7 +105,7 @@ export class UsersController {
     });
     return answerList<UserRow>(request, query, {
       rows: (page) => this.context.catalog.users.list(filter, page),
-      views: async (rows) => rows.map((row) => view(row, caller, request)),
+      views: async (rows) => rows.map((row) => userView(row, caller, request)),
     });
   }
 
@@ -172,7 +172,7 @@ export class UsersController {
     const changedUser = await this.context.catalog.transaction((tx) =>
       changeUser(tx, caller.user, id, values),
     );
-    return view(changedUser, caller, request);
+    return userView(changedUser, caller, request);
   }
 
   @Operation(userOperations.get)
@@ -182,7 +182,7 @@ export class UsersController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): object {
-    return view(row, caller, request);
+    return userView(row, caller, request);
   }
 
   @Operation(userOperations.delete)
@@ -195,11 +195,11 @@ export class UsersController {
     const removedUser = await this.context.catalog.transaction((tx) =>
       removeUser(tx, caller.user, id),
     );
-    return view(removedUser, caller, request);
+    return userView(removedUser, caller, request);
   }
 }
 
 /** The JSON of a user of the caller's account. */
-function view(row: UserRow, { account }: Caller, { origin }: ApiRequest): object {
+function userView(row: UserRow, { account }: Caller, { origin }: ApiRequest): object {
   return user.view(row, { account, origin });
 }

@@ -60,7 +60,7 @@ export class PermissionsController {
     const { catalog } = this.context;
     return answerList<VaultPermissionRow>(request, query, {
       rows: (page) => catalog.vaultPermissions.list({ vaultId: id }, page),
-      views: (rows) => Promise.all(rows.map((row) => view(catalog, row))),
+      views: (rows) => Promise.all(rows.map((row) => permissionView(catalog, row))),
     });
   }
 
@@ -78,7 +78,7 @@ export class PermissionsController {
       const holder = await readHolder(tx, form, vault);
       form.done();
       const row = await shareVault(tx, user, vault, holder!, permission!);
-      return view(tx, row!);
+      return permissionView(tx, row!);
     });
   }
 
@@ -92,7 +92,7 @@ export class PermissionsController {
     return this.context.catalog.transaction(async (tx) => {
       const row = await tx.vaultPermissions.get(readId(id) ?? 0);
       if (row?.vaultId !== vault.id) throw notFound();
-      const shownPermission = await view(tx, row);
+      const shownPermission = await permissionView(tx, row);
       const { userId, groupId } = row;
       await shareVault(tx, user, vault, userId === null ? { groupId: groupId! } : { userId }, null);
       return shownPermission;
@@ -131,7 +131,7 @@ async function readHolder(
   return { userId: user.id };
 }
 
-async function view(tables: Tables, row: VaultPermissionRow): Promise<object> {
+async function permissionView(tables: Tables, row: VaultPermissionRow): Promise<object> {
   const { userId, groupId } = row;
   return vaultPermission.view(row, {
     user: userId === null ? undefined : await tables.users.get(userId),

@@ -24,13 +24,14 @@ export class RecordSchema {
   /** Changes a record of JSON into what expressions see. */
   complete(record: PyDict): void {
     for (const path of this.#floats) withFloats(record, path);
-    for (const [name, members] of this.#objects) eachObject(record.map.get(name), members, fill);
+    for (const [name, members] of this.#objects)
+      eachObject(record.map.get(name), members, fillMember);
   }
 
   /** Removes the members that are null again, as records of a dataset are written. Fields that expressions have computed stay. */
   reduce(record: PyDict, computed: ReadonlySet<string>): void {
     for (const [name, members] of this.#objects)
-      if (!computed.has(name)) eachObject(record.map.get(name), members, clear);
+      if (!computed.has(name)) eachObject(record.map.get(name), members, clearMember);
   }
 }
 
@@ -56,11 +57,11 @@ function eachObject(
   }
 }
 
-function fill(object: PyDict, name: string): void {
+function fillMember(object: PyDict, name: string): void {
   if (!object.map.has(name)) object.map.set(name, null);
 }
 
-function clear(object: PyDict, name: string): void {
+function clearMember(object: PyDict, name: string): void {
   if (object.map.get(name) === null) object.map.delete(name);
 }
 

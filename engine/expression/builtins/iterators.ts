@@ -14,7 +14,7 @@ import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 
 /** Whether one item, or each item, is true; stops at the first that decides. */
-function quantifier(stopsAt: boolean): NativeDeclaration {
+function quantifierFunction(stopsAt: boolean): NativeDeclaration {
   return exactly(1, (runtime, values: PyValue) => {
     const iterator = iterate(runtime, values);
     for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
@@ -203,8 +203,8 @@ export function lengthOf(value: PyValue, textLength: (text: string) => number): 
 
 /** The built-in functions of iterables. */
 export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  all: quantifier(false),
-  any: quantifier(true),
+  all: quantifierFunction(false),
+  any: quantifierFunction(true),
   enumerate: namedArguments(1, 2, ['iterable', 'start'], enumerate),
   filter: range(2, 2, filter),
   iter: range(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),

@@ -214,7 +214,7 @@ function compilePositional(
         values.push(value);
         continue;
       }
-      const items = unpackable(state, value);
+      const items = valuesToUnpack(state, value);
       state.budget.elements(items.length);
       for (const item of items) values.push(item);
     }
@@ -223,7 +223,7 @@ function compilePositional(
 }
 
 /** The items of a value behind a star. */
-export function unpackable(state: EvaluationState, value: PyValue): readonly PyValue[] {
+export function valuesToUnpack(state: EvaluationState, value: PyValue): readonly PyValue[] {
   const isIterable =
     typeof value === 'string' ||
     value instanceof PyList ||

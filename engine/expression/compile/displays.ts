@@ -8,7 +8,7 @@ import { formatValue } from '../formatting/format-value.js';
 import { Float, PyDict, PyLambda, PyList, PySet, PySlice, PyTuple } from '../values/values.js';
 import type { Code, ActivationFrame, PyValue } from '../values/values.js';
 import { costOf } from '../syntax/children.js';
-import { unpackable } from './calls.js';
+import { valuesToUnpack } from './calls.js';
 import { NameScope } from './scope.js';
 import type { NodeCompiler } from './scope.js';
 
@@ -62,7 +62,7 @@ function compileItems(
         values.push(value);
         continue;
       }
-      const unpackedValues = unpackable(state, value);
+      const unpackedValues = valuesToUnpack(state, value);
       state.budget.elements(values.length + unpackedValues.length);
       for (const one of unpackedValues) values.push(one);
     }

@@ -49,12 +49,12 @@ function operandOf(node: SyntaxNode, columnOf: ColumnOf): Operand | undefined {
       return constantOperand(node.value);
     case 'unary': {
       const operand = operandOf(node.operand, columnOf);
-      return operand && unary(node.operator, operand);
+      return operand && unaryColumn(node.operator, operand);
     }
     case 'binary': {
       const left = operandOf(node.left, columnOf);
       const right = left && operandOf(node.right, columnOf);
-      return left && right && binary(node.operator, left, right);
+      return left && right && binaryColumn(node.operator, left, right);
     }
     case 'and':
     case 'or': {
@@ -64,10 +64,10 @@ function operandOf(node: SyntaxNode, columnOf: ColumnOf): Operand | undefined {
       );
     }
     case 'comparison':
-      return comparison(node, columnOf);
+      return comparisonColumn(node, columnOf);
     case 'conditional': {
       const operands = operandsOf([node.test, node.value, node.otherwise], columnOf);
-      return operands && choice(operands[0]!, operands[1]!, operands[2]!);
+      return operands && choiceColumn(operands[0]!, operands[1]!, operands[2]!);
     }
     default: {
       const path = memberPathOf(node);
@@ -133,28 +133,32 @@ function truthValue(a: number, b: number, holds: boolean): number {
   return holds ? 1 : 0;
 }
 
-function binary(operator: BinaryOperator, a: Operand, b: Operand): Operand | undefined {
+function binaryColumn(operator: BinaryOperator, a: Operand, b: Operand): Operand | undefined {
   if (a.kind === 'bool' || b.kind === 'bool') return undefined;
   const isInt = a.kind === 'int' && b.kind === 'int' && operator !== '/';
   const operation = (isInt ? intOperations : floatOperations)[operator];
   if (operation === undefined) return undefined;
   // The operands are used nowhere else, so one of their arrays can hold the result.
   const targetArray = [a.values, b.values].find((values) => typeof values !== 'number');
-  return { kind: isInt ? 'int' : 'float', values: combine(operation, a, b, targetArray) };
+  return { kind: isInt ? 'int' : 'float', values: combineColumns(operation, a, b, targetArray) };
 }
 
-function unary(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | undefined {
+function unaryColumn(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | undefined {
   const zero: Operand = { kind: a.kind, values: 0 };
-  if (operator === 'not') return { kind: 'bool', values: combine(comparisons['==']!, a, zero) };
+  if (operator === 'not')
+    return { kind: 'bool', values: combineColumns(comparisons['==']!, a, zero) };
   if (a.kind === 'bool' || operator === '~') return undefined;
   if (operator === '+') return a;
-  return { kind: a.kind, values: combine(a.kind === 'int' ? negativeInt : negative, a, zero) };
+  return {
+    kind: a.kind,
+    values: combineColumns(a.kind === 'int' ? negativeInt : negateNumber, a, zero),
+  };
 }
 
-const negative: Operation = (a) => -a;
+const negateNumber: Operation = (a) => -a;
 const negativeInt: Operation = (a) => 0 - a;
 
-function comparison(
+function comparisonColumn(
   { first, rest }: SyntaxNode & { readonly kind: 'comparison' },
   columnOf: ColumnOf,
 ): Operand | undefined {
@@ -164,7 +168,10 @@ function comparison(
     const right = left && operandOf(operand, columnOf);
     const operation = comparisons[operator];
     if (!left || !right || !operation) return undefined;
-    const comparisonResult: Operand = { kind: 'bool', values: combine(operation, left, right) };
+    const comparisonResult: Operand = {
+      kind: 'bool',
+      values: combineColumns(operation, left, right),
+    };
     all = all === undefined ? comparisonResult : booleanOperation('and', all, comparisonResult);
     left = right;
   }
@@ -173,11 +180,11 @@ function comparison(
 
 /** `first and rest` or `first or rest`; undefined if they are of different kinds. */
 function booleanOperation(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
-  return kind === 'and' ? choice(first, rest, first) : choice(first, first, rest);
+  return kind === 'and' ? choiceColumn(first, rest, first) : choiceColumn(first, first, rest);
 }
 
 /** `a if test else b`. A record whose test or chosen value is NaN is evaluated by itself. */
-function choice(test: Operand, a: Operand, b: Operand): Operand | undefined {
+function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefined {
   if (a.kind !== b.kind) return undefined;
   const tests = test.values;
   if (typeof tests === 'number') {
@@ -196,7 +203,7 @@ function choice(test: Operand, a: Operand, b: Operand): Operand | undefined {
 }
 
 /** The results of an operation on two operands; the array may be that of an operand. */
-function combine(
+function combineColumns(
   operation: Operation,
   { values: a }: Operand,
   { values: b }: Operand,

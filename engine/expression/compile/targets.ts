@@ -24,7 +24,7 @@ export function compileTarget(
   const count = targets.length;
   if (starred >= 0)
     return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
-      const items = unpack(state, value, count - 1, true);
+      const items = unpackTargets(state, value, count - 1, true);
       const minTargets = items.length - (count - 1);
       for (const [i, assign] of targets.entries()) {
         if (i < starred) assign(frame, items[i]!);
@@ -36,12 +36,12 @@ export function compileTarget(
     const items =
       value instanceof PyTuple && value.items.length === count
         ? value.items
-        : unpack(state, value, count, false);
+        : unpackTargets(state, value, count, false);
     for (let i = 0; i < count; i++) targets[i]!(frame, items[i]!);
   });
 }
 
-function unpack(
+function unpackTargets(
   runtime: Runtime,
   value: PyValue,
   count: number,

@@ -32,7 +32,7 @@ export function floatDigits(
   const letter = isUpper ? 'E' : 'e';
   if (kind === 'e') {
     const { digits, exponent } = paddedDigits(value, places + 1);
-    return scientific(digits, exponent, letter, isAlternate);
+    return scientificFormat(digits, exponent, letter, isAlternate);
   }
   return generalFormat(value, Math.max(1, places), letter, isAlternate, 0);
 }
@@ -51,8 +51,8 @@ export function untypedDigits(
   }
   if (value === 0) return '0.0';
   const { digits, exponent } = shortestDecimal(value);
-  if (exponent < -4 || exponent >= 16) return scientific(digits, exponent, 'e', isAlternate);
-  return positional(digits, exponent, true);
+  if (exponent < -4 || exponent >= 16) return scientificFormat(digits, exponent, 'e', isAlternate);
+  return positionalFormat(digits, exponent, true);
 }
 
 /** The number of digits of a double; all further digits are zeros. */
@@ -68,14 +68,19 @@ function paddedDigits(value: number, count: number): { digits: string; exponent:
   return { digits: digits.padEnd(count, '0'), exponent };
 }
 
-function scientific(digits: string, exponent: number, letter: string, keepsPoint: boolean): string {
+function scientificFormat(
+  digits: string,
+  exponent: number,
+  letter: string,
+  keepsPoint: boolean,
+): string {
   const restOfDigits = digits.slice(1);
   const point = restOfDigits !== '' || keepsPoint ? '.' : '';
   return `${digits.charAt(0)}${point}${restOfDigits}${exponentText(exponent, letter)}`;
 }
 
 /** Digits with the point in its place; `needsFraction` appends `.0` to a whole number. */
-function positional(digits: string, exponent: number, needsFraction: boolean): string {
+function positionalFormat(digits: string, exponent: number, needsFraction: boolean): string {
   if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`;
   const wholeDigits = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0');
   const fraction = digits.slice(exponent + 1);
@@ -94,7 +99,7 @@ function generalFormat(
   const { digits, exponent } = paddedDigits(value, precision);
   const keptDigits = isAlternate ? digits : digits.replace(/0+$/, '') || '0';
   if (exponent < -4 || exponent >= precision - untyped)
-    return scientific(keptDigits, exponent, letter, isAlternate);
-  const text = positional(keptDigits, exponent, untyped === 1);
+    return scientificFormat(keptDigits, exponent, letter, isAlternate);
+  const text = positionalFormat(keptDigits, exponent, untyped === 1);
   return isAlternate && !text.includes('.') ? `${text}.` : text;
 }

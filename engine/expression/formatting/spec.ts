@@ -47,14 +47,14 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
     noNegativeZero: z !== undefined,
     isAlternate: alternate !== undefined,
     hasZero: zero !== undefined,
-    width: size(width, 'width') ?? 0,
+    width: sizeOfDigits(width, 'width') ?? 0,
     grouping: grouping ?? '',
-    precision: size(precision, 'precision'),
+    precision: sizeOfDigits(precision, 'precision'),
     type: type ?? '',
   };
 }
 
-function size(digits: string | undefined, what: string): number | undefined {
+function sizeOfDigits(digits: string | undefined, what: string): number | undefined {
   if (digits === undefined) return undefined;
   const number = Number(digits);
   if (number > Number.MAX_SAFE_INTEGER && BigInt(digits) >= 1n << 63n)
@@ -67,7 +67,7 @@ function size(digits: string | undefined, what: string): number | undefined {
 }
 
 /** Pads a text to the width of a specification. `head` is its sign and prefix, behind which `=` puts the fill. */
-export function pad(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
+export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
   const align = spec.align || '<';
   const missing = spec.width - codePointLength(head) - codePointLength(body);
   if (missing <= 0) return head + body;

@@ -11,7 +11,7 @@ import { difference, intersection, union } from '../operators/sets.js';
 import { keyError } from '../operators/subscript.js';
 
 /** An argument of a set's method as a set: any iterable will do. */
-function operand(runtime: Runtime, value: PyValue): PySet {
+function setOperand(runtime: Runtime, value: PyValue): PySet {
   if (value instanceof PySet) return value;
   const items = itemsIn(runtime, value);
   runtime.budget.elements(items.length);
@@ -22,7 +22,7 @@ function setCombination(join: (a: PySet, b: PySet) => PySet): NativeDeclaration 
   return anyArguments((runtime, [self, ...others]) => {
     let result = union(self as PySet, new PySet(false));
     for (const other of others) {
-      const set = operand(runtime, other);
+      const set = setOperand(runtime, other);
       runtime.budget.elements(result.map.size + set.map.size);
       result = join(result, set);
     }
@@ -45,20 +45,20 @@ const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
   intersection: setCombination(intersection),
   union: setCombination(union),
   symmetric_difference: exactly(1, (runtime, set: PySet, other: PyValue) => {
-    const right = operand(runtime, other);
+    const right = setOperand(runtime, other);
     runtime.budget.elements(set.map.size + right.map.size);
     return union(difference(set, right), difference(right, set));
   }),
   isdisjoint: exactly(1, (runtime, set: PySet, other: PyValue) => {
-    const right = operand(runtime, other);
+    const right = setOperand(runtime, other);
     for (const key of right.map.keys()) if (set.map.has(key)) return false;
     return true;
   }),
   issubset: exactly(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, set, operand(runtime, other)),
+    isSubset(runtime, set, setOperand(runtime, other)),
   ),
   issuperset: exactly(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, operand(runtime, other), set),
+    isSubset(runtime, setOperand(runtime, other), set),
   ),
 };
 

@@ -68,7 +68,7 @@ function fillCharacter(value: PyValue | undefined): string {
   return value;
 }
 
-function justification(place: (missing: number, width: number) => number): NativeDeclaration {
+function justificationMethod(place: (missing: number, width: number) => number): NativeDeclaration {
   return range(1, 2, (runtime, text: string, width: PyValue, fill) => {
     const size = toSize(width);
     const character = fillCharacter(fill);
@@ -206,9 +206,9 @@ export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
     runtime.budget.text(text.length);
     return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
   }),
-  ljust: justification(() => 0),
-  rjust: justification((missing) => missing),
-  center: justification((missing, width) => (missing >> 1) + (missing & width & 1)),
+  ljust: justificationMethod(() => 0),
+  rjust: justificationMethod((missing) => missing),
+  center: justificationMethod((missing, width) => (missing >> 1) + (missing & width & 1)),
   zfill: exactly(1, zeroFill),
   expandtabs: namedArguments(0, 1, ['tabsize'], (runtime, text: string, size) =>
     expandTabs(runtime, text, size === undefined ? 8 : toSize(size)),

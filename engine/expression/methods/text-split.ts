@@ -180,7 +180,7 @@ function strip(
   return text.slice(start, end);
 }
 
-function stripper(name: string, left: boolean, right: boolean): NativeDeclaration {
+function stripMethod(name: string, left: boolean, right: boolean): NativeDeclaration {
   return range(0, 1, (runtime, text: string, characters) => {
     runtime.budget.text(text.length);
     return strip(text, characters, left, right, name);
@@ -202,7 +202,7 @@ export const splitMethods: Readonly<Record<string, NativeDeclaration>> = {
     return new PyList(lines);
   }),
   join: exactly(1, (runtime, separator: string, items: PyValue) => join(runtime, separator, items)),
-  strip: stripper('strip', true, true),
-  lstrip: stripper('lstrip', true, false),
-  rstrip: stripper('rstrip', false, true),
+  strip: stripMethod('strip', true, true),
+  lstrip: stripMethod('lstrip', true, false),
+  rstrip: stripMethod('rstrip', false, true),
 };

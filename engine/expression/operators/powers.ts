@@ -63,7 +63,7 @@ export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValu
   let bitsLeft = BigInt(exponent);
   let square = BigInt(intModulo(base, toInt(m)));
   if (bitsLeft < 0n) {
-    square = inverse(square, m);
+    square = inverseModulo(square, m);
     bitsLeft = -bitsLeft;
   }
   let result = 1n % m;
@@ -74,7 +74,7 @@ export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValu
   return intModulo(toInt(result), modulus);
 }
 
-function inverse(value: bigint, modulus: bigint): bigint {
+function inverseModulo(value: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
   while (b !== 0n) {
     const quotient = a / b;

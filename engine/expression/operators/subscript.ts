@@ -23,12 +23,12 @@ export function subscript(runtime: Runtime, container: PyValue, key: PyValue): P
   if (container instanceof PyList)
     return key instanceof PySlice
       ? new PyList(sliceItems(runtime, container.items, key))
-      : item('list', container.items, key);
+      : itemAt('list', container.items, key);
   if (typeof container === 'string') return characterAt(runtime, container, key);
   if (container instanceof PyTuple)
     return key instanceof PySlice
       ? new PyTuple(sliceItems(runtime, container.items, key))
-      : item('tuple', container.items, key);
+      : itemAt('tuple', container.items, key);
   if (container instanceof PyRange) return rangeItem(container, key);
   throw typeError(`'${typeName(container)}' object is not subscriptable`);
 }
@@ -43,7 +43,7 @@ export function keyError(
   return new ExpressionError('KeyError', reprOf(runtime, key), suggest);
 }
 
-function item(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
+function itemAt(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
   const index = typeof key === 'number' ? key : indexOf(kind, key);
   const value = items[index < 0 ? index + items.length : index];
   if (value === undefined) throw indexError(`${kind} index out of range`);

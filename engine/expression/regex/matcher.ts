@@ -98,7 +98,7 @@ export class RegexMatcher {
           slots[instruction.slot] = at;
           next += 1;
         } else if (instruction.op === 'assertion') {
-          if (!holds(instruction.assertion, text, at)) break;
+          if (!holdsAt(instruction.assertion, text, at)) break;
           next += 1;
         } else {
           const found = this.#look(instruction.program, at, instruction.width);
@@ -159,7 +159,7 @@ function begunBefore(slots: readonly number[], loops: readonly number[], at: num
   return count;
 }
 
-function holds(assertion: Assertion, text: string, at: number): boolean {
+function holdsAt(assertion: Assertion, text: string, at: number): boolean {
   switch (assertion) {
     case 'text-start':
       return at === 0;

@@ -40,10 +40,10 @@ const maxInstructions = 10_000;
 
 /** Compiles a parsed regular expression. */
 export function compileRegex({ root, groups, names }: ParsedRegex): RegexProgram {
-  return assemble({ kind: 'group', index: 0, body: root }, groups, names);
+  return assembleProgram({ kind: 'group', index: 0, body: root }, groups, names);
 }
 
-function assemble(
+function assembleProgram(
   root: RegexNode,
   groups: number,
   names: ReadonlyMap<string, number>,
@@ -112,7 +112,7 @@ class Assembler {
       case 'look': {
         const width = node.isBehind ? widthOf(node.body) : -1;
         if (width === undefined) throw regexError('look-behind requires fixed-width pattern');
-        const program = assemble(node.body, this.#groups, this.#names);
+        const program = assembleProgram(node.body, this.#groups, this.#names);
         this.add({ op: 'look', program, isNegative: node.isNegative, width });
       }
     }

@@ -188,7 +188,7 @@ function bindArguments(
     return args.slice();
   }
   if (shape.names.length === 0)
-    throw typeError(`${qualified(native)}() takes no keyword arguments`);
+    throw typeError(`${qualifiedName(native)}() takes no keyword arguments`);
   const givenCount = args.length + keywords.size;
   if (givenCount > shape.names.length || args.length > shape.max)
     throw typeError(
@@ -225,7 +225,7 @@ function missingArgument(native: Native, at: number): Error {
     : typeError(`${native.name}() missing required argument '${name}' (pos ${at + 1})`);
 }
 
-function qualified(native: Native): string {
+function qualifiedName(native: Native): string {
   return native.owner === undefined ? native.name : `${native.owner}.${native.name}`;
 }
 
@@ -237,7 +237,7 @@ export function checkCount(native: Native, given: number): void {
   if (wording === 'exact') {
     const wantedText =
       min === 0 ? 'no arguments' : min === 1 ? 'exactly one argument' : `exactly ${min} arguments`;
-    throw typeError(`${qualified(native)}() takes ${wantedText} (${given} given)`);
+    throw typeError(`${qualifiedName(native)}() takes ${wantedText} (${given} given)`);
   }
   if (wording === 'range') {
     const wantedText =

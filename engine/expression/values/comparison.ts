@@ -119,7 +119,7 @@ export function isOrdered(
   b: PyValue,
 ): boolean {
   if (typeof a === 'string' && typeof b === 'string')
-    return holds(operator, compareCodePoints(a, b));
+    return satisfiesOrder(operator, compareCodePoints(a, b));
   const x = numberOf(a);
   const y = numberOf(b);
   if (x !== undefined && y !== undefined) {
@@ -139,7 +139,7 @@ export function isOrdered(
   );
 }
 
-function holds(operator: OrderOperator, order: number): boolean {
+function satisfiesOrder(operator: OrderOperator, order: number): boolean {
   if (operator === '<') return order < 0;
   if (operator === '<=') return order <= 0;
   return operator === '>' ? order > 0 : order >= 0;
@@ -155,7 +155,7 @@ function isOrderedSequence(
   runtime.budget.charge(length);
   for (let i = 0; i < length; i++)
     if (!isSameOrEqual(runtime, a[i]!, b[i]!)) return isOrdered(runtime, operator, a[i]!, b[i]!);
-  return holds(operator, a.length - b.length);
+  return satisfiesOrder(operator, a.length - b.length);
 }
 
 function isOrderedSet(runtime: Runtime, operator: OrderOperator, a: PySet, b: PySet): boolean {

@@ -71,13 +71,13 @@ function partOfKey(key: MapKey): string {
   if (typeof key === 'string') return `s${key.length}:${key}`;
   if (typeof key === 'number' || typeof key === 'bigint') return `n${String(key)};`;
   if (key === null) return 'z';
-  return `o${identity(key)};`;
+  return `o${identityOf(key)};`;
 }
 
 const identities = new WeakMap<object, number>();
 let nextIdentity = 0;
 
-function identity(object: object): number {
+function identityOf(object: object): number {
   let knownIdentity = identities.get(object);
   if (knownIdentity === undefined) {
     knownIdentity = nextIdentity++;

@@ -14,13 +14,13 @@ export interface Blame {
 }
 
 /** Finds why a node matches no record: in an AND because of its nodes that match none, in an OR because of all of its nodes. */
-export function blame(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCounts>): Blame {
+export function blameNode(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCounts>): Blame {
   if (node.kind === 'condition') return { leaves: [node], clashes: [], excluding: [] };
   if (node.kind === 'not') return { leaves: [], clashes: [], excluding: [node] };
   const empty = node.nodes.filter((child) => counts.get(child)?.matches === 0);
   if (node.kind === 'and' && empty.length === 0 && node.nodes.length > 0)
     return { leaves: [], clashes: [node], excluding: [] };
-  const all = empty.map((child) => blame(child, counts));
+  const all = empty.map((child) => blameNode(child, counts));
   return {
     leaves: all.flatMap(({ leaves }) => leaves),
     clashes: all.flatMap(({ clashes }) => clashes),

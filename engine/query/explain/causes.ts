@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 import { genomeBuilds } from '../../core/types.js';
-import { blame, distinctFields, replaceNode, type Blame } from './blame.js';
+import { blameNode, distinctFields, replaceNode, type Blame } from './blame.js';
 import { causeAt, impossibleCause, recordCount, type Cause } from './cause.js';
 import { countMatches, type Clash } from './count-matches.js';
 import type { RunSelect } from '../sql/statement.js';
@@ -39,7 +39,7 @@ export async function causesOf(
     return [{ path: '', condition: '', cause: 'no_records', hint: 'The dataset has no records.' }];
   const found: Cause[] = [];
   try {
-    await search(scope, explaining, blame(explaining.root, counts), found);
+    await searchCauses(scope, explaining, blameNode(explaining.root, counts), found);
   } catch (error) {
     // The query itself has been answered: a search that exceeds its time or memory only leaves out causes.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
@@ -48,7 +48,7 @@ export async function causesOf(
   return found;
 }
 
-async function search(
+async function searchCauses(
   scope: CauseScope,
   explaining: Explaining,
   blamed: Blame,
@@ -72,7 +72,7 @@ async function search(
     return isConfirmed ? [{ guess, matches, left }] : [];
   });
   const confirmed = candidates.filter(
-    (one, i) => !candidates.some((other, j) => i !== j && supersedes(other, one, j < i)),
+    (one, i) => !candidates.some((other, j) => i !== j && isSuperseding(other, one, j < i)),
   );
   for (const { guess, matches, left } of confirmed) {
     // Several conditions need not be joined by AND, so only the count of the whole request is meaningful.
@@ -110,7 +110,7 @@ interface Confirmed {
 }
 
 /** True if the first guess makes the second redundant. */
-function supersedes(one: Confirmed, other: Confirmed, isEarlier: boolean): boolean {
+function isSuperseding(one: Confirmed, other: Confirmed, isEarlier: boolean): boolean {
   if (one.guess.leaf !== other.guess.leaf) return false;
   const { cause, instead } = other.guess;
   if (one.guess.cause === cause)
@@ -164,7 +164,7 @@ function buildsIn(predicate: Predicate): readonly string[] {
 /** The cause of a condition without a confirmed guess: the nearest stored values, or that there are none. */
 async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
-  if (around) return [{ ...causeAt(leaf, ...closeness(around)), values: valuesOf(around) }];
+  if (around) return [{ ...causeAt(leaf, ...nearestCause(around)), values: valuesOf(around) }];
   const fields = distinctFields(leaf.predicate);
   const strings = fields.filter(({ type }) => type === 'string').slice(0, maxFields);
   for (const field of strings) {
@@ -209,7 +209,7 @@ function stringsOf(predicate: Predicate): readonly string[] {
   }
 }
 
-function closeness({ field, below, above, least, most }: Around): [cause: string, hint: string] {
+function nearestCause({ field, below, above, least, most }: Around): [cause: string, hint: string] {
   const name = field.name;
   if (below !== null && above !== null)
     return ['nearest_values', `The nearest values of ${name} are ${shownValue(below)} and ${shownValue(above)}.`]; // prettier-ignore

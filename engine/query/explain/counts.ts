@@ -1,4 +1,4 @@
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { RunSelect, Select } from '../sql/statement.js';
 import { and, type Predicate } from '../predicate/predicate.js';
@@ -115,7 +115,9 @@ export class CountStatement {
   /** Adds a column that tells whether a record satisfies the predicate, and returns its name. The column is never null. */
   add(predicate: Predicate): string {
     const name = `b${this.#conditions.length}`;
-    this.#conditions.push(`coalesce(${compile(this.statement, predicate)}, false) AS ${name}`);
+    this.#conditions.push(
+      `coalesce(${compilePredicate(this.statement, predicate)}, false) AS ${name}`,
+    );
     return name;
   }
 

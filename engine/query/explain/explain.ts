@@ -53,7 +53,10 @@ interface SegmentsTouched {
 }
 
 /** The `explain` member of a query's answer, as JSON text: matches of every condition, causes if the answer is empty, segments, plan. */
-export async function explanation(scope: ExplainScope, explaining: Explaining): Promise<string> {
+export async function explanationJson(
+  scope: ExplainScope,
+  explaining: Explaining,
+): Promise<string> {
   const { snapshot, predicate, steps } = scope;
   const { root, parseMs } = explaining;
   const counts = await steps.time('counts', async () => {

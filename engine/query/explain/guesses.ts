@@ -5,7 +5,7 @@ import {
   filterParts,
   parseSource,
   readAtom,
-  reword,
+  rewordLeaf,
   type Rewording,
   type Guess,
   type Reworded,
@@ -23,7 +23,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
       guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
   }; // prettier-ignore
   for (const { cause, because, change } of valueChanges(context.names.genes))
-    add(cause, because, reword(leaf, context, change));
+    add(cause, because, rewordLeaf(leaf, context, change));
   const { source, predicate } = leaf;
   if (predicate.kind === 'any' && predicate.item.kind === 'and')
     add('different_elements', elementsReason(predicate.field.name), {
@@ -34,7 +34,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
     for (const step of [1, 2] as const)
       add('wrong_build', buildReason, otherBuild(leaf, swappedBuild(source.value, step)));
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, parseSource({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
+    add('gene_name', geneReason, parseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
@@ -82,7 +82,7 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
     { cause: 'build_name', because: build, change: (text) => buildAliases.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
-    { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
+    { cause: 'chr_prefix', because: chromosome, change: otherMitochondrion },
     { cause: 'spaces', because: 'The value has spaces around it', change: differsFrom((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
     { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
@@ -143,7 +143,7 @@ function withChr(text: string): string | undefined {
   return match ? `${match[1] ?? ''}chr${match[2]!}${match[3] ?? ''}` : undefined;
 }
 
-function mitochondrion(text: string): string | undefined {
+function otherMitochondrion(text: string): string | undefined {
   const match = /^(chr)?(MT?)$/i.exec(text);
   if (!match) return undefined;
   const otherName = match[2]!.length === 1 ? 'MT' : 'M';
@@ -160,7 +160,7 @@ function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | un
     : { text: other, predicate: swap(leaf.predicate) };
 }
 
-function synonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {
+function geneSynonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {
   const names = (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map(String);
   return names.slice(0, 50).flatMap((name) => {
     const symbol = genes?.resolve(name);

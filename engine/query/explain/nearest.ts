@@ -1,4 +1,4 @@
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { boundType } from '../sql/params.js';
 import type { RunSelect } from '../sql/statement.js';
 import { isNumeric } from '../../core/types.js';
@@ -28,7 +28,7 @@ export async function valuesAround(
   scope: Predicate,
   rows: RunSelect,
 ): Promise<Around | undefined> {
-  const askedInterval = interval(predicate);
+  const askedInterval = intervalOf(predicate);
   if (!askedInterval) return undefined;
   const { field, low, high } = askedInterval;
   const statement = begin();
@@ -44,7 +44,7 @@ export async function valuesAround(
     value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
   );
   const eachValue = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
-  const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compile(statement, scope)}) AS q`;
+  const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)}) AS q`;
   const [row = []] = await rows({
     sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
     params: params.list,
@@ -54,13 +54,13 @@ export async function valuesAround(
 }
 
 /** The interval that a condition on a number or date asks for; of a list of values, the first. */
-function interval(
+function intervalOf(
   predicate: Predicate,
 ):
   | { readonly field: FieldRef; readonly low: Scalar | null; readonly high: Scalar | null }
   | undefined {
   // prettier-ignore
-  if (predicate.kind === 'or') return predicate.items[0] && interval(predicate.items[0]);
+  if (predicate.kind === 'or') return predicate.items[0] && intervalOf(predicate.items[0]);
   if (predicate.kind !== 'in' && predicate.kind !== 'range') return undefined;
   const { field } = predicate;
   if (!isNumeric(field.type) && field.type !== 'date') return undefined;
@@ -108,7 +108,7 @@ export async function frequentStrings(
   const values = fieldExpression(statement, field);
   if (!values || values.isMany) return [];
   const { params, source } = statement;
-  const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compile(statement, scope)} LIMIT 1000) AS q`;
+  const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
   const found = await rows({
     sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,

@@ -34,7 +34,7 @@ export type ExplainSource =
   | { readonly kind: 'element' };
 
 /** Combines nodes. */
-export function group(
+export function groupNodes(
   kind: ExplainGroup['kind'],
   path: string,
   nodes: readonly ExplainNode[],

@@ -1,5 +1,5 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { filterParts, parseSource, reword, type Rewording, type Guess } from './reword.js';
+import { filterParts, parseSource, rewordLeaf, type Rewording, type Guess } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import type { RangeEnd, Predicate } from '../predicate/predicate.js';
 
@@ -21,7 +21,9 @@ export function shiftPositions(
         const field = source.kind === 'filter' && filterParts(source.key, context)?.field;
         return field && names.test(field.name) && (field.type === 'long' || field.type === 'integer'); // prettier-ignore
       });
-      const movedLeaves = at.map((leaf) => [leaf, reword(leaf, context, addNumber(by))] as const);
+      const movedLeaves = at.map(
+        (leaf) => [leaf, rewordLeaf(leaf, context, addNumber(by))] as const,
+      );
       if (movedLeaves.length === 0 || movedLeaves.some(([, other]) => other === undefined))
         continue;
       found.push({

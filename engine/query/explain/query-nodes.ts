@@ -1,4 +1,4 @@
-import { group, type ExplainNode, type ExplainSource } from './node.js';
+import { groupNodes, type ExplainNode, type ExplainSource } from './node.js';
 import type { FieldIndex } from '../request/fields.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
 import {
@@ -39,25 +39,25 @@ function levelNode({ alternatives }: Level, path: string, index: FieldIndex): Ex
     const items = wantedClauses.map((clauses, i) =>
       clausesNode(clauses, `${parent}.or[${i}]`, index),
     );
-    nodes.push(group('or', parent, items));
+    nodes.push(groupNodes('or', parent, items));
   }
   for (const [clause] of excluded) {
     const parent = pathOf(nodes.length);
-    nodes.push(group('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
+    nodes.push(groupNodes('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
   }
-  return nodes.length === 1 ? nodes[0]! : group('and', path, nodes);
+  return nodes.length === 1 ? nodes[0]! : groupNodes('and', path, nodes);
 }
 
 function clausesNode(clauses: readonly Clause[], path: string, index: FieldIndex): ExplainNode {
   const [only] = clauses;
   if (clauses.length === 1) return clauseNode(only!, path, index);
   const items = clauses.map((clause, i) => clauseNode(clause, `${path}.and[${i}]`, index));
-  return group('and', path, items);
+  return groupNodes('and', path, items);
 }
 
 function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): ExplainNode {
   return sign === 'not' || sign === 'prohibited'
-    ? group('not', path, [atomNode(atom, `${path}.not`, index)])
+    ? groupNodes('not', path, [atomNode(atom, `${path}.not`, index)])
     : atomNode(atom, path, index);
 }
 

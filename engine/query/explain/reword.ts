@@ -38,7 +38,7 @@ export type Rewording = (text: string) => string | undefined;
 const maxValues = 200;
 
 /** The condition with changed values; undefined if no value changes or the result is not a valid condition. */
-export function reword(
+export function rewordLeaf(
   { source }: ExplainLeaf,
   context: ExplainContext,
   change: Rewording,

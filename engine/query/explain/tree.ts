@@ -2,7 +2,7 @@ import { stringifyJson } from '../../core/json.js';
 import { parseEntities, type EntityNames } from '../request/entities.js';
 import type { FieldIndex } from '../request/fields.js';
 import { isPair, parseFilters, type FilterRules } from '../request/filter.js';
-import { group, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
+import { groupNodes, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
@@ -46,7 +46,7 @@ export function explainTree(conditions: Conditions, context: ExplainContext): Ex
       predicate: build.predicate,
       source: { kind: 'build', value: build.value },
     });
-  return group('and', '', nodes);
+  return groupNodes('and', '', nodes);
 }
 
 function filterNodes(input: unknown, path: string, context: ExplainContext): ExplainNode[] {
@@ -67,7 +67,7 @@ function filterNode(input: unknown, path: string, context: ExplainContext): Expl
   const [operator, operand] = Object.entries(input as object)[0] as [string, unknown];
   if (operator.toLowerCase() === 'any') return leaf({ kind: 'element' });
   const kind = operator.toLowerCase() as ExplainGroup['kind'];
-  return group(kind, path, filterNodes(operand, `${path}.${operator}`, context));
+  return groupNodes(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
 /** The nodes of the entity pairs: pairs of the same type are joined by OR. */
@@ -87,7 +87,7 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
     });
   }
   return [...byType.values()].map((nodes) =>
-    nodes.length === 1 ? nodes[0]! : group('or', 'entities', nodes),
+    nodes.length === 1 ? nodes[0]! : groupNodes('or', 'entities', nodes),
   );
 }
 

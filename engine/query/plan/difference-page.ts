@@ -181,19 +181,24 @@ async function* idsOf(
 export function changedFields(before: string, after: string): readonly string[] {
   const [earlier, later] = [parseJson(before) as FieldValues, parseJson(after) as FieldValues];
   const names: string[] = [];
-  compare({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
+  compareFields({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
   return names;
 }
 
 type FieldValues = Readonly<Record<string, unknown>>;
 
-function compare(before: FieldValues, after: FieldValues, above: string, names: string[]): void {
+function compareFields(
+  before: FieldValues,
+  after: FieldValues,
+  above: string,
+  names: string[],
+): void {
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
-    const [a, b] = [member(before, name), member(after, name)];
+    const [a, b] = [memberOf(before, name), memberOf(after, name)];
     if (isSame(a, b)) continue;
     const isInside = isObject(a ?? b) && isObject(b ?? a);
     if (isInside)
-      compare((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
+      compareFields((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
     else names.push(above + name);
   }
 }
@@ -203,7 +208,7 @@ function isSame(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((one, i) => isSame(one, b[i]));
   if (isObject(a) && isObject(b)) {
     const names = [...Object.keys(a), ...Object.keys(b)];
-    return names.every((name) => isSame(member(a, name), member(b, name)));
+    return names.every((name) => isSame(memberOf(a, name), memberOf(b, name)));
   }
   return (a ?? null) === (b ?? null);
 }
@@ -212,6 +217,6 @@ function isObject(value: unknown): value is FieldValues {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function member(of: FieldValues, name: string): unknown {
+function memberOf(of: FieldValues, name: string): unknown {
   return Object.hasOwn(of, name) ? of[name] : null;
 }

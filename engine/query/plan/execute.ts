@@ -11,7 +11,14 @@ import type { QueryEngine } from './query-engine.js';
 import type { RowRef, Selected } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
-import { isRanked, plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
+import {
+  isRanked,
+  planQuery,
+  refusalKey,
+  type Available,
+  type Plan,
+  type PlanRequest,
+} from './plan.js';
 import type { Steps } from './steps.js';
 
 /** The outcome of a plan. */
@@ -44,7 +51,7 @@ interface Execution {
  * Plans a query and carries out all steps but `read`. When an executor finds out from the data that it cannot carry out a step, the
  * query is planned again without it.
  */
-export async function execute(
+export async function executePlan(
   execution: Execution,
   refused: ReadonlyMap<string, string>,
   steps: Steps,
@@ -58,7 +65,7 @@ export async function execute(
     },
     refused,
   };
-  const planned = plan(request, snapshot, available);
+  const planned = planQuery(request, snapshot, available);
   engine.trace?.(planned, snapshot, request.predicate);
   for (const { executor, step, columns } of planned.steps)
     if (['memory', 'index'].includes(executor) && step !== 'read')
@@ -72,7 +79,7 @@ export async function execute(
     if (run === undefined) throw new AppError('internal', `no executor for the step ${key}`);
     const answer = await steps.time(step.step, () => run({ ...execution, options }, state));
     if (answer === undefined) continue;
-    return execute(execution, new Map([...refused, [key, answer.unsupported]]), steps);
+    return executePlan(execution, new Map([...refused, [key, answer.unsupported]]), steps);
   }
   if (state.selected === undefined) throw new AppError('internal', 'a plan without a select step');
   return { ...state.selected, facets: state.facets ?? state.selected.facets, plan: planned };
@@ -115,8 +122,8 @@ const runners: Readonly<Record<string, Runner>> = {
     state.isRankedInMemory = true;
     return undefined;
   },
-  'weigh index': weigh,
-  'weigh sql': weigh,
+  'weigh index': weighScores,
+  'weigh sql': weighScores,
   'facets memory': async ({ engine, snapshot, request, options }, state) => {
     const { cursor: _, ...rest } = request;
     const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
@@ -140,7 +147,7 @@ function keepSelected(state: StepState, answer: Selected | Unsupported): Unsuppo
   return undefined;
 }
 
-async function weigh(
+async function weighScores(
   { engine, snapshot, request, options }: Execution,
   state: StepState,
 ): Promise<undefined> {

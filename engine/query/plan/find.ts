@@ -5,10 +5,10 @@ import { weighPredicate } from '../text/weigh.js';
 import { ranksAlike } from '../text/relevance.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
-import { execute } from './execute.js';
+import { executePlan } from './execute.js';
 import type { RowBatch } from './executor.js';
 import type { RunOptions } from './limits.js';
-import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
+import { planQuery, refusalKey, type Plan, type PlanRequest } from './plan.js';
 import { inRowIdOrder } from './row-id-order.js';
 import { Steps } from './steps.js';
 
@@ -68,7 +68,7 @@ export async function* findRows(
     } else yield* found;
   } else if (first!.executor === 'index' || first!.step === 'weigh') {
     const execution = { engine, snapshot, request: askedPlan, options };
-    yield { refs: (await execute(execution, refused, new Steps())).rows };
+    yield { refs: (await executePlan(execution, refused, new Steps())).rows };
   } else {
     yield* await engine.sql.find(snapshot, { ...askedPlan, scores: [] }, runningOptions);
   }
@@ -85,7 +85,7 @@ function planOf(
   request: PlanRequest,
   refused: ReadonlyMap<string, string>,
 ): Plan {
-  return plan(request, snapshot, {
+  return planQuery(request, snapshot, {
     memory: engine?.memory !== undefined,
     rowNumbers: engine?.sql.hasRowNumbers(snapshot) ?? true,
     refused,

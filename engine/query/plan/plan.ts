@@ -80,7 +80,7 @@ export const deepestRanked = 200_000;
  * Plans a query. Pure: the same arguments give the same plan. Nothing is read but the schema and the statistics of the snapshot;
  * what only the stored data tell is found out by carrying out a step, which is then refused (`Available.refused`).
  */
-export function plan(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
+export function planQuery(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
   const touchedCount = touchedSegments(snapshot, request.predicate);
   const rows = touchedCount.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);

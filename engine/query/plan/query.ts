@@ -1,7 +1,7 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import type { CountRecords } from '../explain/counts.js';
-import { explanation, type ExplainScope } from '../explain/explain.js';
+import { explanationJson, type ExplainScope } from '../explain/explain.js';
 import type { SqlSession } from '../sql/sql-executor.js';
 import { all, node, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
@@ -24,7 +24,7 @@ import {
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
-import { execute, type Executed } from './execute.js';
+import { executePlan, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
 import { pieceRecords, readPieces } from './records.js';
@@ -65,7 +65,7 @@ export async function runQuery(
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
-  const found = await executed(query, steps, texts);
+  const found = await executedPlan(query, steps, texts);
   const results = await steps.time('read', () => arrayOf(query, found));
   return answerOf(query, found, results, startedAt, await explainQuery(query, found, steps));
 }
@@ -82,7 +82,7 @@ export async function streamQuery(
     return runQuery(engine, snapshot, fields, request, options);
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), texts);
+  const found = await executedPlan(query, new Steps(), texts);
   const results =
     found.rows.length <= pieceRecords
       ? await arrayOf(query, found)
@@ -102,7 +102,7 @@ export async function streamTexts(
   options: QueryOptions = {},
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
-  const { records: _, ...found } = await executed(query, new Steps());
+  const { records: _, ...found } = await executedPlan(query, new Steps());
   const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: found.total,
@@ -142,12 +142,12 @@ export async function runFacets(
 ): Promise<{ readonly facets: readonly string[]; readonly took: number }> {
   const startedAt = performance.now();
   const request = { ...everyRecord, limit: 0, facets };
-  const found = await executed({ engine, snapshot, fields: [], request, options }, new Steps());
+  const found = await executedPlan({ engine, snapshot, fields: [], request, options }, new Steps());
   return { facets: found.facets!, took: Math.round(performance.now() - startedAt) };
 }
 
 /** The records with these `_id`s as a JSON array, in the order of the ids; unknown ids are left out. */
-export async function lookup(
+export async function lookupRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
@@ -162,7 +162,7 @@ export async function lookup(
       : node({ kind: 'in', field, values: wantedIds, ignoreCase: false });
   const request = { ...everyRecord, predicate, limit: Math.max(wantedIds.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await executed(query, new Steps(), texts);
+  const found = await executedPlan(query, new Steps(), texts);
   // `_id` is the first key of every record.
   const records = new Map((await textsOf(query, found)).map((text) => [idOf(text), text]));
   return `[${wantedIds.flatMap((id) => records.get(id) ?? []).join(',')}]`;
@@ -191,7 +191,7 @@ const everyRecord: Omit<QueryRequest, 'limit'> = {
 };
 
 /** Carries out the plan; an executor may give the records of a page of one piece along with the rows, in this format. */
-function executed(query: QueryArguments, steps: Steps, format?: PageFormat): Promise<Executed> {
+function executedPlan(query: QueryArguments, steps: Steps, format?: PageFormat): Promise<Executed> {
   const { engine, snapshot, fields, request } = query;
   const projected = request.limit === 0 ? undefined : project(snapshot.columns, fields, request);
   const returned = projected?.map(({ column }) => column.name) ?? [];
@@ -205,12 +205,12 @@ function executed(query: QueryArguments, steps: Steps, format?: PageFormat): Pro
       ? { projection: projected, format }
       : undefined;
   const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
-  return execute(execution, new Map(), steps);
+  return executePlan(execution, new Map(), steps);
 }
 
 const texts = { kind: 'texts' } as const;
 
-/** The records of the page in this format, in pieces; it is the format that `executed` was given. */
+/** The records of the page in this format, in pieces; it is the format that `executedPlan` was given. */
 async function* piecesOf<F extends PageFormat>(
   query: QueryArguments,
   { rows, records }: Pick<Executed, 'rows' | 'records'>,
@@ -284,7 +284,7 @@ async function explainQuery(
     findCaseVariants: async (other) => (await session()).findCaseVariants(other),
     caseVariants: isInMemory ? new Map() : (await session()).caseVariants,
   };
-  return explanation(scope, explain);
+  return explanationJson(scope, explain);
 }
 
 /** The position after a row in insertion order; the first file of a snapshot holds the schema. */
@@ -312,7 +312,7 @@ export async function runPage(
 ): Promise<EncodedPage> {
   const query = { engine, snapshot, fields, request, options };
   const { format, head, tail } = pageFormats[type];
-  const found = await executed(query, new Steps(), format);
+  const found = await executedPlan(query, new Steps(), format);
   const { rows, total } = found;
   const pieces = await begunPieces(query, found, format);
   const body = encloseRecords(
@@ -339,7 +339,7 @@ export async function runTexts(
   const query = { engine, snapshot, fields, request, options };
   const steps = new Steps();
   const format = delimiter && lineFormat(delimiter);
-  const found = await executed(query, steps, format ?? texts);
+  const found = await executedPlan(query, steps, format ?? texts);
   const results = await steps.time('read', async () => {
     if (format === undefined) return textsOf(query, found);
     const lines: string[] = [];

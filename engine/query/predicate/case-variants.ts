@@ -15,7 +15,7 @@ export function caseVariantsBetween(
   return (low, high) => {
     const common = commonPrefix(low, high);
     // Every string between the bounds begins with their common prefix.
-    const [from, to] = range(lower, lowerCase(common));
+    const [from, to] = prefixRange(lower, lowerCase(common));
     for (let i = from; i < to; i++) {
       const byteAt = bytes[i]!;
       if (Buffer.compare(byteAt, low) >= 0 && Buffer.compare(byteAt, high) <= 0) return true;
@@ -64,7 +64,7 @@ function commonPrefix(low: Buffer, high: Buffer): string {
 }
 
 /** The indices of the strings that begin with a prefix: from, and to before. */
-function range(sorted: readonly string[], prefix: string): readonly [number, number] {
+function prefixRange(sorted: readonly string[], prefix: string): readonly [number, number] {
   const first = lowerBound(sorted, (value) => value < prefix);
   const last = lowerBound(sorted, (value) => value < prefix || value.startsWith(prefix));
   return [first, last];

@@ -50,7 +50,7 @@ export type MemorySupport =
 export const supported: MemorySupport = Object.freeze({ supported: true });
 
 /** The memory executor does not evaluate a predicate; `reason` is a sentence without its full stop. */
-export function unsupported(reason: string): MemorySupport {
+export function unsupportedBecause(reason: string): MemorySupport {
   return { supported: false, reason };
 }
 

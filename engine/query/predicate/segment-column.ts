@@ -41,11 +41,11 @@ function locationOf(columns: Columns, key: string, field: FieldRef): Located {
   let knownLocations = locations.get(columns);
   if (knownLocations === undefined) locations.set(columns, (knownLocations = new Map()));
   let location = knownLocations.get(key);
-  if (location === undefined) knownLocations.set(key, (location = locate(columns, field)));
+  if (location === undefined) knownLocations.set(key, (location = locateColumn(columns, field)));
   return location;
 }
 
-function locate(columns: Columns, field: FieldRef): Located {
+function locateColumn(columns: Columns, field: FieldRef): Located {
   let siblings: Columns = columns;
   let column = reservedColumns.find(({ name }) => name === field.path[0]);
   const physical: string[] = [];

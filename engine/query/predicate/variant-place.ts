@@ -6,14 +6,14 @@ export function isVariant({ path }: FieldRef): boolean {
   return path.length === 1 && path[0] === variantFields.variant;
 }
 
-function coordinate(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
+function coordinateField(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
   const path = Object.freeze([variantFields.coordinates, variantFields[name]]);
   return Object.freeze({ name: path.join('.'), path, type });
 }
 
-const chromosomes = coordinate('chromosome', 'string');
-const startColumn = coordinate('start', 'long');
-const stopColumn = coordinate('stop', 'long');
+const chromosomes = coordinateField('chromosome', 'string');
+const startColumn = coordinateField('start', 'long');
+const stopColumn = coordinateField('stop', 'long');
 
 /** The fields that the conditions of this file read. */
 export const placeFields: readonly FieldRef[] = [chromosomes, startColumn, stopColumn];

@@ -4,8 +4,8 @@ import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.
 import type { StoredType } from '../../core/types.js';
 import { isReserved } from './fields.js';
 import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
-import { high, low, range, ranged, twoEnded } from './ranges.js';
+import { Problem, shownValue } from './problem.js';
+import { highEnd, lowEnd, rangePredicate, isRanged, twoEnded } from './ranges.js';
 import { momentOf, scalarOf, textOf } from './values.js';
 import { tokenize } from '../../text/tokenizer.js';
 
@@ -19,7 +19,7 @@ interface FilterAction {
   readonly description: string;
 }
 
-const strings = (type: Type): boolean => type === 'string';
+const isString = (type: Type): boolean => type === 'string';
 const isWritten = (type: Type): boolean => type === 'string' || type === 'text';
 const hasValue = (type: Type): boolean => type !== 'object' && type !== 'json';
 
@@ -28,23 +28,23 @@ const pattern = 'matches the regular expression (RE2 syntax) from its first to i
 
 /** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
 const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
-  ['', action(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
-  ['iexact', action(isWritten, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
-  ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
-  ['in', action(hasValue, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
-  ['range', action(ranged, (field, value) => twoEnded('range', field, value, true), `${betweenDescription}, or equals one of them`)],
-  ['between', action(ranged, (field, value) => twoEnded('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
-  ['gt', action(ranged, (field, value) => range(field, low(field, value, false), null), 'is greater, or later')],
-  ['gte', action(ranged, (field, value) => range(field, low(field, value, true), null), 'is greater or later, or equal')],
-  ['lt', action(ranged, (field, value) => range(field, null, high(field, value, false)), 'is less, or earlier')],
-  ['lte', action(ranged, (field, value) => range(field, null, high(field, value, true)), 'is less or earlier, or equal')],
-  ['contains', action(isWritten, contains, 'contains the string, letter case included; a `text` contains all words of the value')],
-  ['regexp', action(strings, regexp, pattern)],
-  ['regex', action(strings, regexp, pattern)],
-  ['prefix', action(strings, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
+  ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
+  ['iexact', declareAction(isWritten, (field, value) => equalityPredicate(field, [value], true), 'equals the value in any letter case')],
+  ['exact', declareAction(() => true, (field, value) => equalityPredicate(field, [value], false), 'equals the value, letter case included')],
+  ['in', declareAction(hasValue, (field, value) => equalityPredicate(field, listOfValues(value), true), 'equals one of the listed values in any letter case')],
+  ['range', declareAction(isRanged, (field, value) => twoEnded('range', field, value, true), `${betweenDescription}, or equals one of them`)],
+  ['between', declareAction(isRanged, (field, value) => twoEnded('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
+  ['gt', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, false), null), 'is greater, or later')],
+  ['gte', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, true), null), 'is greater or later, or equal')],
+  ['lt', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, false)), 'is less, or earlier')],
+  ['lte', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, true)), 'is less or earlier, or equal')],
+  ['contains', declareAction(isWritten, containsPredicate, 'contains the string, letter case included; a `text` contains all words of the value')],
+  ['regexp', declareAction(isString, regexpPredicate, pattern)],
+  ['regex', declareAction(isString, regexpPredicate, pattern)],
+  ['prefix', declareAction(isString, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
 ]); // prettier-ignore
 
-function action(
+function declareAction(
   types: FilterAction['types'],
   build: FilterAction['build'],
   description: string,
@@ -85,10 +85,10 @@ export function filterActions(): readonly {
  */
 const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
   [...actions].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
-    if (types !== ranged && name !== '' && name !== 'in') return [];
+    if (types !== isRanged && name !== '' && name !== 'in') return [];
     const ofLength: FilterAction = {
       types: () => true,
-      build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
+      build: (field, value) => lengthPredicate(field, build({ ...field, type: 'integer' }, value)),
       description,
     };
     return [[name === '' ? 'length' : `length__${name}`, ofLength]];
@@ -171,14 +171,14 @@ export function splitKey(
 
 /** True for an action that compares by order. */
 export function isRangeAction(name: string): boolean {
-  return actions.get(name)?.types === ranged;
+  return actions.get(name)?.types === isRanged;
 }
 
 /**
  * The condition of one filter pair. Throws a `Problem` for an unknown action, an action that does not apply to the field's
  * type, or an invalid value.
  */
-export function condition(field: FieldRef, name: string, value: unknown): Predicate {
+export function conditionOfAction(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
   const knownAction = actions.get(name);
@@ -194,7 +194,7 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
 }
 
 /** Turns a condition on whole numbers into the same condition on the number of a field's values. */
-function lengths(field: FieldRef, numbers: Predicate): Predicate {
+function lengthPredicate(field: FieldRef, numbers: Predicate): Predicate {
   const countFrom = (from: number, to: number | null): Predicate =>
     to !== null && to < Math.max(from, 0)
       ? none
@@ -216,12 +216,16 @@ function lengths(field: FieldRef, numbers: Predicate): Predicate {
 
 function equalsValue(field: FieldRef, value: unknown): Predicate {
   return field.type === 'text' && value !== null
-    ? contains(field, value)
-    : equal(field, [value], true);
+    ? containsPredicate(field, value)
+    : equalityPredicate(field, [value], true);
 }
 
 /** A `null` among the values matches records without the field. */
-function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
+function equalityPredicate(
+  field: FieldRef,
+  values: readonly unknown[],
+  ignoreCase: boolean,
+): Predicate {
   const presentValues = values.filter((value) => value !== null);
   const parts: Predicate[] =
     presentValues.length < values.length ? [node({ kind: 'missing', field })] : [];
@@ -238,14 +242,18 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
     return or(
       values.map((value) => {
         const { start, end } = momentOf(value);
-        return range(field, { value: start, inclusive: true }, { value: end, inclusive: false });
+        return rangePredicate(
+          field,
+          { value: start, inclusive: true },
+          { value: end, inclusive: false },
+        );
       }),
     );
   }
   const scalars = values.map((value) => {
     if (Array.isArray(value))
-      throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
-    return scalarOf(type, coordinate(field, value));
+      throw new Problem(`Expected one value, not ${shownValue(value)}; use ${field.name}__in`);
+    return scalarOf(type, coordinateValue(field, value));
   });
   const possibleScalars = [...new Set(scalars.filter((value) => value !== undefined))];
   if (possibleScalars.length === 0) return none;
@@ -266,13 +274,14 @@ function isFolded(field: FieldRef): boolean {
 }
 
 /** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
-export function coordinate(field: FieldRef, value: unknown): unknown {
+export function coordinateValue(field: FieldRef, value: unknown): unknown {
   const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
 }
 
-function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Problem(`Action in expects a list, not ${show(value)}`);
+function listOfValues(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value))
+    throw new Problem(`Action in expects a list, not ${shownValue(value)}`);
   if (value.length > budgets.inListValues) {
     throw new Problem(
       `The action in takes at most ${budgets.inListValues} values, not ${value.length}: split the list into several filters, joined by or`,
@@ -282,7 +291,7 @@ function list(value: unknown): readonly unknown[] {
   return value;
 }
 
-function contains(field: FieldRef, value: unknown): Predicate {
+function containsPredicate(field: FieldRef, value: unknown): Predicate {
   const text = textOf(value);
   if (field.type !== 'text') return node({ kind: 'contains', field, text });
   const wantedTerms = [...new Set(tokenize(text))];
@@ -296,7 +305,7 @@ function contains(field: FieldRef, value: unknown): Predicate {
   return wantedTerms.length === 0 ? none : node({ kind: 'terms', field, terms: wantedTerms });
 }
 
-function regexp(field: FieldRef, value: unknown): Predicate {
+function regexpPredicate(field: FieldRef, value: unknown): Predicate {
   const pattern = textOf(value);
   const bytes = Buffer.byteLength(pattern);
   if (bytes > budgets.regexpBytes) {
@@ -309,7 +318,7 @@ function regexp(field: FieldRef, value: unknown): Predicate {
     RE2JS.compile(pattern);
   } catch (error) {
     throw new Problem(
-      `Unsupported regular expression ${show(pattern)}: ${(error as Error).message}`,
+      `Unsupported regular expression ${shownValue(pattern)}: ${(error as Error).message}`,
     );
   }
   return node({ kind: 'regexp', field, pattern });

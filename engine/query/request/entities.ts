@@ -4,7 +4,7 @@ import { amongEntityFields, fieldsOfEntities, isOneOf } from './entity-fields.js
 import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
+import { Problem, problemAt, shownValue } from './problem.js';
 import { chromosomesOf, hasPlaces, overlapPredicate, regionOf, unknownBuild } from './region.js';
 import { textOf } from './values.js';
 
@@ -82,7 +82,7 @@ function pairsOf(input: unknown): readonly unknown[] {
   const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
   const pairs: unknown = isPair ? [input] : input;
   if (!Array.isArray(pairs)) {
-    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${show(input)}`)); // prettier-ignore
+    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${shownValue(input)}`)); // prettier-ignore
   }
   if (pairs.length > budgets.filterNodes) {
     const message = `A request takes at most ${budgets.filterNodes} entities, not ${pairs.length}: split them over several requests`;
@@ -93,12 +93,12 @@ function pairsOf(input: unknown): readonly unknown[] {
 
 function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
   if (!Array.isArray(pair) || pair.length !== 2)
-    throw new Problem(`Expected [type, value], not ${show(pair)}`);
+    throw new Problem(`Expected [type, value], not ${shownValue(pair)}`);
   const [name, given] = pair as [unknown, unknown];
   const type = typeof name === 'string' ? (name.toLowerCase() as EntityType) : undefined;
   if (type === undefined || !Object.hasOwn(kinds, type)) {
     throw new Problem(
-      `Unknown entity type ${show(name)}: expected ${Object.keys(kinds).join(', ')}`,
+      `Unknown entity type ${shownValue(name)}: expected ${Object.keys(kinds).join(', ')}`,
     );
   }
   const values: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -196,7 +196,7 @@ function ofGene(name: string, fields: FieldIndex, { genes }: EntityNames): Predi
   const symbol = genes?.resolve(name);
   if (fieldsOfEntities(fields, 'gene').length === 0 && hasPlaces(fields))
     throw new Problem(
-      `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${show(name)} by its positions, as in 13:32315086-32400268`,
+      `The dataset has no field of the entity type gene, and where a gene lies is not known: give the region of ${shownValue(name)} by its positions, as in 13:32315086-32400268`,
     );
   return amongEntityFields(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
 }

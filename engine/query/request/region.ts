@@ -2,7 +2,7 @@ import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-
 import { fieldsOfEntities, isOneOf } from './entity-fields.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, show } from './problem.js';
+import { Problem, shownValue } from './problem.js';
 import { scalarOf, textOf } from './values.js';
 
 /** A genomic region; coordinates are 1-based and inclusive. */
@@ -28,7 +28,7 @@ export function regionOf(value: unknown): Region {
 /** The problem of a build that is not known. */
 export function unknownBuild(build: unknown): Problem {
   return new Problem(
-    `Expected the build ${knownBuilds}, not ${show(build)}.${suggestedBuild(build)}`,
+    `Expected the build ${knownBuilds}, not ${shownValue(build)}.${suggestedBuild(build)}`,
   );
 }
 
@@ -42,14 +42,14 @@ interface Parts {
 function partsOfText(text: string): Parts {
   const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)$/i.exec(text.trim());
   if (!match)
-    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${show(text)}`); // prettier-ignore
+    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${shownValue(text)}`); // prettier-ignore
   const [, build, chromosome, start, stop] = match;
   return { build, chromosome, start, stop };
 }
 
 function partsOfObject(value: unknown): Parts {
   if (typeof value !== 'object' || value === null)
-    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${show(value)}`); // prettier-ignore
+    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${shownValue(value)}`); // prettier-ignore
   const { build = null, chromosome, start, stop } = value as Partial<Parts>;
   if (chromosome === undefined || start === undefined || stop === undefined)
     throw new Problem('A region needs chromosome, start and stop');
@@ -59,7 +59,7 @@ function partsOfObject(value: unknown): Parts {
 function wholeNumber(value: unknown): bigint {
   const number = scalarOf('long', value);
   if (typeof number !== 'bigint' || number < 0n)
-    throw new Problem(`Expected a position, not ${show(value)}`);
+    throw new Problem(`Expected a position, not ${shownValue(value)}`);
   return number;
 }
 

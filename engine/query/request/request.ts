@@ -16,7 +16,7 @@ import {
   type Predicate,
   type ScoreTerm,
 } from '../predicate/predicate.js';
-import { Problem, problemAt, show } from './problem.js';
+import { Problem, problemAt, shownValue } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
 import { scoreTermsOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
@@ -55,7 +55,7 @@ export function parseQuery(
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  return parse(body, fields, genes, pageRule);
+  return parseRequest(body, fields, genes, pageRule);
 }
 
 /** The parts that a query of a file does not support (contract 6.7). */
@@ -85,7 +85,7 @@ export function parseOutput(input: unknown): OutputFormat {
   const givenFormat = isGiven(body['output_format']) ? body['output_format'] : 'json';
   const format = outputFormats.find((one) => one === givenFormat);
   if (format === undefined)
-    throw invalid('output_format', `Expected json, csv or tsv, not ${show(givenFormat)}`);
+    throw invalid('output_format', `Expected json, csv or tsv, not ${shownValue(givenFormat)}`);
   return format;
 }
 
@@ -101,7 +101,10 @@ export function parseFileQuery(
   isAllText: boolean,
 ): QueryRequest {
   const refusedActions = new Set(['regexp', 'regex']);
-  const request = parse(body, fields, undefined, pageRule, { refused: refusedActions, isAllText });
+  const request = parseRequest(body, fields, undefined, pageRule, {
+    refused: refusedActions,
+    isAllText,
+  });
   return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
 }
 
@@ -121,11 +124,11 @@ export function parseExportParams(
 ): QueryRequest {
   const rule = { ...everyRecord, largest: 'exportLimit' } as const;
   refusePages(params, 'an export');
-  const request = parse(params, fields, genes, rule);
+  const request = parseRequest(params, fields, genes, rule);
   refuseExplanation(request, 'an export');
   const isSafe = (params as RequestBody | null)?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
-    throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
+    throw invalid('csv_safe', `Expected true or false, not ${shownValue(isSafe)}`);
   return request;
 }
 
@@ -136,7 +139,7 @@ export function parseMigrationParams(
   genes?: GeneNames,
 ): QueryRequest {
   refusePages(params, 'a migration');
-  const request = parse(params, fields, genes, everyRecord);
+  const request = parseRequest(params, fields, genes, everyRecord);
   refuseExplanation(request, 'a migration');
   return request;
 }
@@ -167,7 +170,7 @@ interface LimitRule {
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
-function parse(
+function parseRequest(
   input: unknown,
   rows: readonly DatasetField[],
   genes: GeneNames | undefined,
@@ -205,15 +208,15 @@ function parseOver(
   const names = { genes, build: wantedBuild === '' ? null : wantedBuild };
   const entities = part(() => parseEntities(body['entities'], index, names));
   const build = part(() => genomeBuild(body['genome_build'], index));
-  const isExplained = part(() => flag('explain', body['explain']));
+  const isExplained = part(() => readFlag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
     scores: [...scoreTermsOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),
-    limit: part(() => count('limit', body['limit'], rule)),
-    offset: part(() => count('offset', body['offset'], { limit: 0, smallest: 0 })),
+    limit: part(() => readCount('limit', body['limit'], rule)),
+    offset: part(() => readCount('offset', body['offset'], { limit: 0, smallest: 0 })),
     facets: part(() => parseFacets(body['facets'], index)),
   };
   if (errors.length > 0) throw mergeErrors(errors);
@@ -231,12 +234,12 @@ function parseOver(
 }
 
 /** A boolean, also as the string `true` or `false`; false when absent. */
-function flag(key: string, input: unknown): boolean {
+function readFlag(key: string, input: unknown): boolean {
   if (input === undefined || input === null || input === '') return false;
   const word = typeof input === 'string' ? input.toLowerCase() : input;
   if (word === true || word === 'true') return true;
   if (word === false || word === 'false') return false;
-  throw invalid(key, `Expected true or false, not ${show(input)}`);
+  throw invalid(key, `Expected true or false, not ${shownValue(input)}`);
 }
 
 /** Refuses computed fields where a query stands inside another request, or is of a file: they would be ignored otherwise. */
@@ -274,7 +277,7 @@ function mergeErrors(errors: readonly AppError[]): AppError {
 }
 
 /** A list of names; a single name stands for a list of one. Null when absent. */
-function names(key: string, input: unknown): readonly string[] | null {
+function readNames(key: string, input: unknown): readonly string[] | null {
   if (!isGiven(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length > budgets.filterNodes)
@@ -287,7 +290,8 @@ function names(key: string, input: unknown): readonly string[] | null {
       ),
     );
   return list.map((name) => {
-    if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
+    if (typeof name !== 'string')
+      throw invalid(key, `Expected field names, not ${shownValue(name)}`);
     return name;
   });
 }
@@ -297,7 +301,7 @@ function fieldPaths(
   input: unknown,
   index: FieldIndex,
 ): readonly (readonly string[])[] | null {
-  const wantedNames = names(key, input);
+  const wantedNames = readNames(key, input);
   if (!wantedNames) return null;
   return wantedNames.map((name) => {
     const field = index.find(name);
@@ -308,14 +312,14 @@ function fieldPaths(
 
 /** The paths of the excluded fields; unknown names are ignored. */
 function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
-  return (names('exclude_fields', input) ?? []).flatMap((name) => {
+  return (readNames('exclude_fields', input) ?? []).flatMap((name) => {
     const field = index.find(name);
     return field ? [field.path] : [];
   });
 }
 
 function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
-  return (names('ordering', input) ?? []).map((name) => {
+  return (readNames('ordering', input) ?? []).map((name) => {
     // A field whose name starts with a minus sign is found first.
     const descending = !index.find(name) && name.startsWith('-');
     const field = index.find(descending ? name.slice(1) : name);
@@ -334,12 +338,12 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
 
 const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
 
-function count(key: string, input: unknown, rule: LimitRule): number {
+function readCount(key: string, input: unknown, rule: LimitRule): number {
   if (input === undefined || input === null) return rule.limit;
   const text = typeof input === 'object' ? '' : String(input as string | number).trim();
   const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number) || number < rule.smallest) {
-    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);
+    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${shownValue(input)}`);
   }
   const { largest } = rule;
   if (largest !== undefined && number > budgets[largest])
@@ -355,7 +359,7 @@ function genomeBuild(input: unknown, index: FieldIndex): Predicate {
   if (!isGiven(input)) return all;
   const build = genomeBuildNamed(input)?.toUpperCase();
   if (build === undefined)
-    throw invalid('genome_build', `Expected ${knownBuilds}, not ${show(input)}.${suggestedBuild(input)}`); // prettier-ignore
+    throw invalid('genome_build', `Expected ${knownBuilds}, not ${shownValue(input)}.${suggestedBuild(input)}`); // prettier-ignore
   const row = index.find('genomic_coordinates.build');
   if (row?.dataType !== 'string') return all;
   const field = fieldRef(row);

@@ -20,7 +20,7 @@ type Aggregating = Pick<
 >;
 
 /** The aggregates and bins of facets in the SQL of ClickHouse. */
-export function aggregating(each: Dialect['each']): Aggregating {
+export function aggregatingFunctions(each: Dialect['each']): Aggregating {
   return {
     // ClickHouse evaluates a relation again for every use.
     with: () => 'AS',
@@ -28,10 +28,10 @@ export function aggregating(each: Dialect['each']): Aggregating {
       `('[' || arrayStringConcat([${texts.map((text) => `coalesce(${text}, 'null')`).join(', ')}], ',') || ']')`,
     countDistinct: (value, type) =>
       isReal(type) ? `uniqExact(if(${value} = 0, 0, ${value}))` : `uniqExact(${value})`,
-    sum: (value, type) => sum(value, type),
+    sum: (value, type) => sumOf(value, type),
     mean: (value, type) => meanOf(value, type),
     sumOfSquares: (value) =>
-      `if(count(${value}) = 0, NULL, sumKahan(${double(value)} * ${double(value)}))`,
+      `if(count(${value}) = 0, NULL, sumKahan(${toDouble(value)} * ${toDouble(value)}))`,
     pivot: (value, type, keys) => {
       const overPartition =
         keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
@@ -47,16 +47,18 @@ export function aggregating(each: Dialect['each']): Aggregating {
       const spreadOf = (off: string): string =>
         `greatest(0, sumKahan(${off} * ${off}) - sumKahan(${off}) * (sumKahan(${off}) / count(${value}))) / count(${value})`;
       const plainSpread = spreadOf(
-        isReal(type) ? `(${double(value)} - ${pivot})` : double(`toInt256(${value}) - ${pivot}`),
+        isReal(type)
+          ? `(${toDouble(value)} - ${pivot})`
+          : toDouble(`toInt256(${value}) - ${pivot}`),
       );
       const scaledSpread = spreadOf(
-        `(${double(value)} * ${smallFactor} - ${double(pivot)} * ${smallFactor})`,
+        `(${toDouble(value)} * ${smallFactor} - ${toDouble(pivot)} * ${smallFactor})`,
       );
       return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plainSpread}), ${plainSpread}, ${scaledSpread} * ${largeFactor} * ${largeFactor})`;
     },
     quantiles: (value, fractions) => {
       // Aggregates accept no bound parameters, so the quantiles are looked up in the sorted values.
-      const values = `arraySort(groupArray(${double(value)}))`;
+      const values = `arraySort(groupArray(${toDouble(value)}))`;
       return each(fractions, (fraction) => {
         const position = `(toFloat64(length(${values})) - 1) * ${fraction}`;
         const part = `(${position} - floor(${position}))`;
@@ -77,7 +79,7 @@ export function aggregating(each: Dialect['each']): Aggregating {
       return `intDiv(${product}, ${divisor}) - if(${product} % ${divisor} < 0, 1, 0)`;
     },
     floorEdge: (value, numerator, denominator) => {
-      const real = double(value);
+      const real = toDouble(value);
       const bin = `floor(${real} * ${denominator} / ${numerator})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
       // The quotient may round to the neighbouring bin.
@@ -87,9 +89,9 @@ export function aggregating(each: Dialect['each']): Aggregating {
         ELSE ${edge(bin)} END + 0)`;
     },
     powerBin: (value, isWhole, starts, first, step) => {
-      const size = isWhole ? `abs(toInt256(${value}))` : `abs(${double(value)})`;
+      const size = isWhole ? `abs(toInt256(${value}))` : `abs(${toDouble(value)})`;
       // ClickHouse evaluates nulls, too, where the logarithm of zero would be an error.
-      const knownSize = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${double(size)}))`;
+      const knownSize = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${toDouble(size)}))`;
       const guess = `toInt64(floor(log10(${knownSize}) / ${step})) - ${first} + 1`;
       const bin = `greatest(toInt64(1), least(toInt64(length(${starts})) - 1, ${guess}))`;
       return `CASE WHEN ${value} = 0 THEN toInt64(0) ELSE toInt64(sign(${value})) * CASE
@@ -118,7 +120,7 @@ function floorDate(date: string, size: number, start: number): string {
   return `fromUnixTimestamp64Micro(${micros} - ${remainder}, 'UTC')`;
 }
 
-function double(value: string): string {
+function toDouble(value: string): string {
   return `toFloat64(${value})`;
 }
 
@@ -131,8 +133,8 @@ const smallFactor = String(2 ** -540);
 const largeFactor = String(2 ** 540);
 
 /** The parts of a sum of doubles may overflow where the whole does not. */
-function sum(value: string, type: StoredType, over = ''): string {
-  const all = isReal(type) ? kahan(value, over) : [`sum(toInt256(${value})) ${over}`];
+function sumOf(value: string, type: StoredType, over = ''): string {
+  const all = isReal(type) ? kahanSums(value, over) : [`sum(toInt256(${value})) ${over}`];
   const wholeSum =
     all.length === 1
       ? all[0]!
@@ -142,14 +144,14 @@ function sum(value: string, type: StoredType, over = ''): string {
 
 function meanOf(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  if (!isReal(type)) return `${double(sum(value, type, over))} / ${count}`;
-  const [all, scaled] = kahan(value, over);
+  if (!isReal(type)) return `${toDouble(sumOf(value, type, over))} / ${count}`;
+  const [all, scaled] = kahanSums(value, over);
   return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${largeFactor})`;
 }
 
-function kahan(value: string, over: string): readonly string[] {
+function kahanSums(value: string, over: string): readonly string[] {
   return [
-    `sumKahan(${double(value)}) ${over}`,
-    `sumKahan(${double(value)} * ${smallFactor}) ${over}`,
+    `sumKahan(${toDouble(value)}) ${over}`,
+    `sumKahan(${toDouble(value)} * ${smallFactor}) ${over}`,
   ];
 }

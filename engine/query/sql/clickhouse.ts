@@ -1,6 +1,6 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, StoredType } from '../../core/types.js';
-import { aggregating } from './clickhouse-facets.js';
+import { aggregatingFunctions } from './clickhouse-facets.js';
 import type { Dialect, Language } from './dialect.js';
 import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
@@ -10,7 +10,7 @@ import { writtenNumber } from '../predicate/patterns.js';
  * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. For
  * the differences in its answers see docs/decisions/0016-two-dialects.md.
  */
-export function clickhouse(folderOf: (datasetId: number) => string): Language {
+export function clickhouseDialect(folderOf: (datasetId: number) => string): Language {
   return (columns) => {
     // Variables of lambdas hide columns, and columns hide relations, so no column has the name of either.
     let prefix = '_e';
@@ -30,7 +30,9 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
     const presentOnly = (value: string, column: Column): string =>
       column.type === 'object'
         ? anyCondition(
-            (column.children ?? []).map((child) => heldValue(member(value, child.physical), child)),
+            (column.children ?? []).map((child) =>
+              heldValue(memberOf(value, child.physical), child),
+            ),
           )
         : `${value} IS NOT NULL`;
     const heldValue = (value: string, column: Column): string =>
@@ -43,7 +45,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         if (rows === 0) {
           const noColumns = [...reservedColumns, ...columns].map(
             (column) =>
-              `defaultValueOfTypeName(${literal(typeName(column))}) AS ${quote(column.physical)}`,
+              `defaultValueOfTypeName(${textLiteral(typeName(column))}) AS ${quoteName(column.physical)}`,
           );
           return `(SELECT ${noColumns.join(', ')} WHERE false) AS ${relation}`;
         }
@@ -56,9 +58,9 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       insertionOrder: () => `${relation}."_id"`,
       rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 
-      column: (name) => `${relation}.${quote(name)}`,
-      member,
-      literal,
+      column: (name) => `${relation}.${quoteName(name)}`,
+      member: memberOf,
+      literal: textLiteral,
 
       each,
       flatten: (list) => `arrayFlatten(${list})`,
@@ -83,15 +85,15 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       },
       isInList: (value, list, type, isFolded) =>
         isFolded
-          ? `${fold(value)} IN (${each(list, fold)})`
+          ? `${foldCase(value)} IN (${each(list, foldCase)})`
           : `${value} IN (${withBothZeros(list, type)})`,
       someInList: (values, list, type, isFolded) =>
         isFolded
-          ? `hasAny(${each(values, fold)}, ${each(list, fold)})`
+          ? `hasAny(${each(values, foldCase)}, ${each(list, foldCase)})`
           : `hasAny(${values}, ${withBothZeros(list, type)})`,
       isNotWritten: (text, letters) =>
         `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
-      fold,
+      fold: foldCase,
       contains: (text, part) => `position(${text}, ${part}) > 0`,
       startsWith: (text, start) => `startsWith(${text}, ${start})`,
       wholePattern,
@@ -103,7 +105,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         `regexpExtract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
       wholeNumber: (text) => `toInt64OrNull(${text})`,
       number: (text) =>
-        `if(match(${text}, ${literal(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
+        `if(match(${text}, ${textLiteral(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
       textLength: (text) => `length(${wordList(text)})`,
       editDistance: (text, other, most) =>
         `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,
@@ -120,7 +122,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       },
       joinList: (list) => `arrayStringConcat(${list}, ',')`,
 
-      ...aggregating(each),
+      ...aggregatingFunctions(each),
     };
   };
 }
@@ -144,16 +146,16 @@ function withBothZeros(list: string, type: ParamType): string {
 }
 
 /** Quotes an identifier of the schema. */
-function quote(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-function literal(text: string): string {
+function textLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-function member(object: string, name: string): string {
-  return `tupleElement(${object}, ${literal(name)})`;
+function memberOf(object: string, name: string): string {
+  return `tupleElement(${object}, ${textLiteral(name)})`;
 }
 
 function anyCondition(conditions: readonly string[]): string {
@@ -164,7 +166,7 @@ function anyCondition(conditions: readonly string[]): string {
  * Lower case as DuckDB converts it, character by character. lowerUTF8 alone converts a sigma at the end of a word to its final form, and a
  * dotted I to two characters.
  */
-function fold(text: string): string {
+function foldCase(text: string): string {
   return `lowerUTF8(replaceAll(replaceAll(${text}, 'Σ', 'σ'), 'İ', 'i'))`;
 }
 
@@ -189,7 +191,7 @@ function isQuoteOpen(pattern: string): boolean {
 }
 
 function wordList(text: string): string {
-  return `extractAll(${text}, ${literal(`[^${separators}]+`)})`;
+  return `extractAll(${text}, ${textLiteral(`[^${separators}]+`)})`;
 }
 
 function isFloat(type: StoredType): type is 'double' | 'float' {
@@ -238,7 +240,7 @@ function typeName(column: Column): string {
     return column.isList ? `Array(${name})` : name;
   }
   const members = (column.children ?? []).map(
-    (child) => `${quote(child.physical)} ${typeName(child)}`,
+    (child) => `${quoteName(child.physical)} ${typeName(child)}`,
   );
   return column.isList ? `Array(Tuple(${members.join(', ')}))` : `Tuple(${members.join(', ')})`;
 }

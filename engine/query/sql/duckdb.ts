@@ -13,7 +13,7 @@ import { writtenNumber } from '../predicate/patterns.js';
  * The SQL of DuckDB over these columns. Each statement needs a dialect of its own, because it numbers the variables of lambdas. No column
  * has the name of a variable; it would take precedence.
  */
-export function duckdb(columns: Columns): Dialect {
+export function duckdbDialect(columns: Columns): Dialect {
   let variables = 0;
   let isJoined = false;
   let isInterleaved = false;
@@ -46,7 +46,7 @@ export function duckdb(columns: Columns): Dialect {
         return `(${hidesRowNumbers ? liveByIds(stored(), segments, params) : liveRows(stored(), segments, params)}) AS r`;
       if (rows > 0) return stored();
       const nulls = [...reservedColumns, ...columns].map(
-        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
+        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quoteName(column.physical)}`,
       );
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
@@ -64,9 +64,9 @@ export function duckdb(columns: Columns): Dialect {
         ? { file: '0', row: 'r."_id"', type: 'string' }
         : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
 
-    column: (name) => `r.${quote(name)}`,
-    member: (object, name) => `${object}.${quote(name)}`,
-    literal,
+    column: (name) => `r.${quoteName(name)}`,
+    member: (object, name) => `${object}.${quoteName(name)}`,
+    literal: textLiteral,
 
     each,
     flatten: (list) => `flatten(${list})`,
@@ -118,16 +118,16 @@ export function duckdb(columns: Columns): Dialect {
     patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
-    json,
+    json: jsonOf,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
     with: (isMaterialised) => `AS ${isMaterialised ? '' : 'NOT '}MATERIALIZED`,
     jsonArray: (texts) =>
       `('[' || ${joinTexts(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
     countDistinct: (value) => `count(DISTINCT ${value})`,
-    sum: (value, type) => sum(value, type),
+    sum: (value, type) => sumOf(value, type),
     mean: (value, type) => meanOf(value, type),
-    sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
+    sumOfSquares: (value) => `fsum(${toDouble(value)} * ${toDouble(value)})`,
     pivot: (value, type, keys) => {
       const overPartition =
         keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
@@ -144,14 +144,14 @@ export function duckdb(columns: Columns): Dialect {
       const spreadOf = (off: string): string =>
         `greatest(0, fsum(${off} * ${off}) - fsum(${off}) * (fsum(${off}) / count(${value}))) / count(${value})`;
       const wholeOffset = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
-      const plainSpread = spreadOf(isReal(type) ? `(${double(value)} - ${pivot})` : wholeOffset);
+      const plainSpread = spreadOf(isReal(type) ? `(${toDouble(value)} - ${pivot})` : wholeOffset);
       // Scaled, because squares may overflow where the variance does not.
       const scaledSpread = spreadOf(
-        `(${double(value)} * ${smallFactor} - ${double(pivot)} * ${smallFactor})`,
+        `(${toDouble(value)} * ${smallFactor} - ${toDouble(pivot)} * ${smallFactor})`,
       );
       return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plainSpread}) THEN ${plainSpread} ELSE ${scaledSpread} * ${largeFactor} * ${largeFactor} END`;
     },
-    quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
+    quantiles: (value, fractions) => `quantile_cont(${toDouble(value)}, ${fractions})`,
 
     truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
     floorDivide: (value, factor, divisor) => {
@@ -160,19 +160,19 @@ export function duckdb(columns: Columns): Dialect {
       return `(${product}) // ${divisor} - CASE WHEN (${product}) % ${divisor} < 0 THEN 1 ELSE 0 END`;
     },
     floorEdge: (value, numerator, denominator) => {
-      const quotient = `${double(value)} * ${denominator} / ${numerator}`;
+      const quotient = `${toDouble(value)} * ${denominator} / ${numerator}`;
       const bin = `floor(${quotient})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
       // The quotient may round to the neighbouring bin; only values close to an edge need the exact comparison.
       return `(CASE WHEN abs(${quotient}) < 1e6 AND abs(${quotient} - round(${quotient})) > 1e-9 THEN ${edge(bin)}
-        WHEN abs(${double(value)}) >= ${edge('1125899906842624')} THEN ${double(value)}
-        WHEN ${edge(`(${bin} + 1)`)} <= ${double(value)} THEN ${edge(`(${bin} + 1)`)}
-        WHEN ${edge(bin)} > ${double(value)} THEN ${edge(`(${bin} - 1)`)}
+        WHEN abs(${toDouble(value)}) >= ${edge('1125899906842624')} THEN ${toDouble(value)}
+        WHEN ${edge(`(${bin} + 1)`)} <= ${toDouble(value)} THEN ${edge(`(${bin} + 1)`)}
+        WHEN ${edge(bin)} > ${toDouble(value)} THEN ${edge(`(${bin} - 1)`)}
         ELSE ${edge(bin)} END + 0)`;
     },
     powerBin: (value, isWhole, starts, first, step) => {
-      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${double(value)})`;
-      const absoluteValue = `abs(${double(value)})`;
+      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${toDouble(value)})`;
+      const absoluteValue = `abs(${toDouble(value)})`;
       const exponent = `log10(nullif(${absoluteValue}, 0)) / ${step}`;
       const guess = `CAST(floor(${exponent}) AS BIGINT) - ${first} + 1`;
       const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
@@ -229,7 +229,7 @@ function packedBitmap(rows: Int32Array, count: number): Uint8Array {
   return bits;
 }
 
-function double(value: string): string {
+function toDouble(value: string): string {
   return `CAST(${value} AS DOUBLE)`;
 }
 
@@ -242,31 +242,31 @@ function isReal(type: StoredType): boolean {
 }
 
 /** A compensated sum does not depend on how the threads share the rows. Its parts may overflow where the whole does not. */
-function sum(value: string, type: StoredType, over = ''): string {
+function sumOf(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;
   const [all, scaled] = [
-    `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${smallFactor}) ${over}`,
+    `fsum(${toDouble(value)}) ${over}`,
+    `fsum(${toDouble(value)} * ${smallFactor}) ${over}`,
   ];
   return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${largeFactor} END`;
 }
 
 function meanOf(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  if (!isReal(type)) return `CAST(${sum(value, type, over)} AS DOUBLE) / ${count}`;
+  if (!isReal(type)) return `CAST(${sumOf(value, type, over)} AS DOUBLE) / ${count}`;
   const [all, scaled] = [
-    `fsum(${double(value)}) ${over}`,
-    `fsum(${double(value)} * ${smallFactor}) ${over}`,
+    `fsum(${toDouble(value)}) ${over}`,
+    `fsum(${toDouble(value)} * ${smallFactor}) ${over}`,
   ];
   return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${largeFactor} END`;
 }
 
 /** Quotes an identifier of the schema. Stored names hold no NUL, which would end the statement. */
-function quote(name: string): string {
+function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function literal(text: string): string {
+function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
@@ -292,7 +292,7 @@ function isText(type: StoredType): boolean {
   return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
 }
 
-function json(value: string, type: StoredType): string {
+function jsonOf(value: string, type: StoredType): string {
   if (type === 'json') return value;
   if (isText(type)) return `CAST(to_json(${value}) AS VARCHAR)`;
   if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
@@ -322,7 +322,7 @@ function typeName(column: Column): string {
   const name =
     column.type === 'object'
       ? `STRUCT(${(column.children ?? [])
-          .map((child) => `${quote(child.physical)} ${typeName(child)}`)
+          .map((child) => `${quoteName(child.physical)} ${typeName(child)}`)
           .join(', ')})`
       : typeNames[column.type];
   return column.isList ? `${name}[]` : name;

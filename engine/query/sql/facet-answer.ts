@@ -52,7 +52,7 @@ export async function facetAnswers(
   const rowsOf = (branch: number | undefined, above: readonly unknown[]): ResultRows =>
     (branch === undefined
       ? undefined
-      : branches[branch]?.get(keyOf([...above, ...nulls(depth - above.length)]))) ?? [];
+      : branches[branch]?.get(keyOf([...above, ...nullKeys(depth - above.length)]))) ?? [];
 
   const answer = (node: FacetNode, above: readonly unknown[]): string => {
     const rows = rowsOf(node.branch, above);
@@ -88,7 +88,7 @@ function keyOf(keys: readonly unknown[]): string {
   return keys.length === 0 ? '' : keys.map(String).join('\n');
 }
 
-function nulls(count: number): readonly null[] {
+function nullKeys(count: number): readonly null[] {
   return Array.from({ length: count }, () => null);
 }
 

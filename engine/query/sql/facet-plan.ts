@@ -1,5 +1,5 @@
 import { budgets } from '../../core/budgets.js';
-import { compile } from './compile.js';
+import { compilePredicate } from './compile.js';
 import {
   selectedRelation,
   valuesRelation,
@@ -8,7 +8,7 @@ import {
   type SelectedExpression,
 } from './facet-relation.js';
 import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
-import { aggregates, bucketing, pivotColumn } from './facet-sql.js';
+import { aggregatesOf, bucketingOf, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
@@ -97,7 +97,7 @@ class FacetPlanner {
     if (shared === undefined) return nodes;
     const { dialect } = this.#statement;
     const texts = flat.flatMap(({ facet, column }) =>
-      aggregates(this.#statement, facet, column.name, column.type),
+      aggregatesOf(this.#statement, facet, column.name, column.type),
     );
     if (parents.length === 0) {
       texts.unshift(dialect.json('count(*)', 'long'));
@@ -124,7 +124,7 @@ class FacetPlanner {
     const columns = [...this.#columns.values()].flatMap((column) =>
       column ? [`${column.sql} AS ${column.name}`] : [],
     );
-    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compile(this.#statement, predicate)}`;
+    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compilePredicate(this.#statement, predicate)}`;
     const isMaterialised = this.#scans > 1 && predicate.kind !== 'all';
     const relations = [`matching ${dialect.with(isMaterialised)} (${found})`, ...this.#relations];
     const sql = `SELECT * FROM (WITH ${relations.join(',\n')}\n${this.#branches.join('\nUNION ALL ')}) AS answers ORDER BY branch, rank_`;
@@ -148,7 +148,7 @@ class FacetPlanner {
   #buckets(facet: BucketFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const { dialect, params } = this.#statement;
     const branch = this.#nextBranch();
-    const ownBucketing = { column, bucketing: bucketing(this.#statement, facet, column.type) };
+    const ownBucketing = { column, bucketing: bucketingOf(this.#statement, facet, column.type) };
     const keys = parents.map((_, index) => `x${index}`);
     const from = this.#relation(parents, [
       selectedRelation(this.#statement.dialect, 'v', ownBucketing, facet.kind === 'histogram'),
@@ -208,7 +208,7 @@ class FacetPlanner {
   #ofList(facet: BucketlessFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
     const branch = this.#nextBranch();
     const ownValue = { name: 'v', sql: column.name, isMany: true, isEvery: true };
-    const texts = aggregates(this.#statement, facet, 'v', column.type);
+    const texts = aggregatesOf(this.#statement, facet, 'v', column.type);
     const spreadColumns = isSpread(facet) ? [{ name: 'v', type: column.type }] : [];
     const from = this.#pivoted(parents, this.#relation(parents, [ownValue]), spreadColumns);
     this.#aggregate(branch, parents, from, texts);

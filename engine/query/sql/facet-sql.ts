@@ -9,7 +9,7 @@ export function pivotColumn(value: string): string {
 }
 
 /** The SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
-export function aggregates(
+export function aggregatesOf(
   { dialect, params }: Statement,
   facet: BucketlessFacet,
   value: string,
@@ -53,7 +53,7 @@ export interface Bucketing {
 }
 
 /** The bucket expression of a facet for values of a type. It binds parameters, so call it once per facet. */
-export function bucketing(
+export function bucketingOf(
   { dialect, params }: Statement,
   facet: BucketFacet,
   type: StoredType,

@@ -2,8 +2,8 @@ import type { Snapshot } from '../../store/store.js';
 import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { relevance } from '../text/relevance.js';
-import { compile, joins } from './compile.js';
+import { relevanceSql } from '../text/relevance.js';
+import { compilePredicate, needsJoin } from './compile.js';
 import { afterCursor, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
 import { boundType } from './params.js';
@@ -31,7 +31,7 @@ export function rowsSelect(
   const statement = newStatement(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
   const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
-  const where = compile(statement, predicate);
+  const where = compilePredicate(statement, predicate);
   const cursorCondition = cursor?.after
     ? ` AND ${afterCursor(statement, keys, cursor.after, skipped)}`
     : '';
@@ -64,7 +64,7 @@ export function countSelect(
   language: Language,
 ): Select {
   const statement = newStatement(snapshot, caseVariants, language);
-  const where = compile(statement, predicate);
+  const where = compilePredicate(statement, predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
     params: statement.params.list,
@@ -77,7 +77,7 @@ export function orderBy(
   keys: readonly SortKey[],
   predicate: Predicate,
 ): string {
-  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, caseVariants)) return '';
+  if (keys.length === 0 && dialect.keepsOrder && !needsJoin(predicate, caseVariants)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );
@@ -97,7 +97,7 @@ export function sortKeys(
   const last: readonly SortKey[] =
     rowId === undefined ? [] : [{ sql: rowId, descending: false, type: 'long' }];
   if (ordering.length === 0) {
-    const score = relevance(statement, scores);
+    const score = relevanceSql(statement, scores);
     return score === undefined ? last : [{ sql: score, descending: true, type: 'double' }];
   }
   const keys = ordering.flatMap(({ field, descending }): SortKey[] => {

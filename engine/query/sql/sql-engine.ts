@@ -22,7 +22,7 @@ import {
 import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
 import type { Language } from './dialect.js';
-import { duckdb } from './duckdb.js';
+import { duckdbDialect } from './duckdb.js';
 import type { RunOptions } from '../plan/limits.js';
 import { Guard } from './guard.js';
 import { LeasePool } from './lease-pool.js';
@@ -103,7 +103,7 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
 }
 
 class DuckDbEngine implements SqlEngine {
-  readonly language = duckdb;
+  readonly language = duckdbDialect;
   readonly #instance: DuckDBInstance;
   readonly #connections: LeasePool<DuckDBConnection>;
   readonly #closing = new AbortController();
@@ -147,7 +147,7 @@ class DuckDbEngine implements SqlEngine {
         if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');
         }
-        bind(statement, params);
+        bindParams(statement, params);
         const result = await statement.stream();
         for (;;) {
           guard.signal.throwIfAborted();
@@ -175,7 +175,7 @@ class DuckDbEngine implements SqlEngine {
   }
 }
 
-function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
+function bindParams(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
   params.forEach((param, index) => {
     const type = duckTypes[param.type];
     if (Array.isArray(param.value)) {

@@ -6,7 +6,7 @@ import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
-import { prune, recordTest } from '../predicate/prune.js';
+import { pruneSegments, recordTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import { reservedCells } from '../results/reserved-cells.js';
@@ -68,7 +68,7 @@ export class SqlExecutor implements Executor {
     const findCaseVariants = (other: Predicate): Promise<CaseVariants> =>
       this.#caseVariants.find(snapshot, other, rows);
     const caseVariants = await findCaseVariants(predicate);
-    const scope = prune(snapshot, predicate, caseVariants);
+    const scope = pruneSegments(snapshot, predicate, caseVariants);
     return { language: this.engine.language, scope, caseVariants, rows, findCaseVariants };
   }
 

@@ -1,5 +1,5 @@
 import { tierOf, type Bm25Weight } from '../../text/bm25.js';
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
 import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
@@ -10,14 +10,17 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
  * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
  * left out where a single clause has scores of its own. The memory executor computes the same double.
  */
-export function relevance(statement: Statement, scores: readonly ScoreTerm[]): string | undefined {
+export function relevanceSql(
+  statement: Statement,
+  scores: readonly ScoreTerm[],
+): string | undefined {
   const { clauses, tier } = clausesOf(scores);
   if (clauses.length === 0) return undefined;
   const parts = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;
     const factor = params.add('double', boost);
-    const satisfiedFlag = (): string => dialect.indicator(compile(statement, item));
-    const terms = leaves.flatMap(([leaf, weight]) => term(statement, leaf, weight));
+    const satisfiedFlag = (): string => dialect.indicator(compilePredicate(statement, item));
+    const terms = leaves.flatMap(([leaf, weight]) => termScore(statement, leaf, weight));
     const isEnough = clauses.length === 1 && terms.length > 0;
     const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
     return `${factor} * (${[...base, ...terms].join(' + ')})`;
@@ -103,13 +106,13 @@ function unweighedLeaf({ field }: Leaf): Bm25Weight {
 }
 
 /** BM25 of one condition, by the operations of bm25.ts in the same order. */
-function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
+function termScore(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
   const { dialect, params } = statement;
   const values = fieldExpression(statement, leaf.field);
   if (!values || most === 0) return [];
   const maxParam = params.add('double', most);
   if (leaf.field.type !== 'text') {
-    return [`${maxParam} * ${dialect.indicator(compile(statement, leaf))}`];
+    return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
   const occurrenceCount =

@@ -7,7 +7,7 @@ import {
 import type { Columns } from '../../core/types.js';
 import { foldTerm } from '../../text/fold.js';
 import type { Snapshot } from '../../store/store.js';
-import { compile } from '../sql/compile.js';
+import { compilePredicate } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
 import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
@@ -101,7 +101,7 @@ async function scanWeights(
       field.type === 'text' ? sums.push(`sum(${dialect.textLength(text)})`) - 1 : undefined;
     lengths.set(field.path.join('\n'), [records, words]);
   }
-  const found = leaves.map((leaf) => add(compile(statement, leaf)));
+  const found = leaves.map((leaf) => add(compilePredicate(statement, leaf)));
   if (lengths.size === 0) return new Map();
   const key = keyOf(snapshot, leaves);
   let row = scanCache.get(key);

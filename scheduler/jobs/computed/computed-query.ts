@@ -59,7 +59,7 @@ export async function separations(asked: ComputedQuery): Promise<readonly Separa
   if (declaredOnes === undefined) checkStored(parts, fields, genes);
   else {
     parseQuery(wholeParts.computed, declaredOnes, genes);
-    if (ranks(parseQuery(parts.computed, declaredOnes, genes))) return [wholeParts];
+    if (isRanking(parseQuery(parts.computed, declaredOnes, genes))) return [wholeParts];
   }
   return partsNaming({ query: query['query'] }, named).length > 0
     ? [wholeParts]
@@ -98,7 +98,7 @@ export async function parsedOver(
   const fields = tableFields(asked, parts, computed);
   try {
     const request = parseQuery(parts.computed, fields, await genesForQuery(parts.computed));
-    return parts.paths !== null && ranks(request) ? undefined : { request, fields };
+    return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
     // Other records may have the missing member, or the right type.
     if (parts.paths !== null && error instanceof AppError) return undefined;
@@ -171,6 +171,6 @@ function isOrdered({ ordering }: JsonObject): boolean {
 }
 
 /** Whether the order of the records depends on the relevance of their values. */
-function ranks({ scores, ordering }: QueryRequest): boolean {
+function isRanking({ scores, ordering }: QueryRequest): boolean {
   return scores.length > 0 && ordering.length === 0;
 }

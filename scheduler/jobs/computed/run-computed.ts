@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { byteSize } from '../../../engine/core/budgets.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
-import { makeFolder, sweep } from '../../../engine/core/files.js';
+import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
@@ -47,7 +47,7 @@ export async function writeComputedTable(
   const { migration } = params;
   const { snapshot, request, sourceRows } = migration;
   await makeFolder(folder);
-  await sweep(folder); // it may have files of an earlier attempt
+  await sweepFolder(folder); // it may have files of an earlier attempt
   const writer: ChunkWriter = new ChunkWriter(migration, {
     ...context,
     scratch: folder,
@@ -66,7 +66,7 @@ export async function writeComputedTable(
   await writeStream(join(folder, schemaName), [schemaFile(columns)]);
   // Chunks that were written again have left their first files.
   const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
-  await sweep(folder, (name) => files.has(name));
+  await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 

@@ -89,7 +89,7 @@ async function writeLines(
     block = [];
     blockBytes = 0;
   };
-  for await (const line of lines(sources)) {
+  for await (const line of rejectedFileLines(sources)) {
     if (bytes + line.length > budgets.rejectedFileBytes) break;
     block.push(line);
     blockBytes += line.length;
@@ -101,7 +101,7 @@ async function writeLines(
   return records;
 }
 
-async function* lines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
+async function* rejectedFileLines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
   for (const { name, parts } of sources) {
     for (const { part, linesBefore } of parts) {
       const bytes = await readFile(part.file, budgets.rejectedFileBytes);

@@ -161,7 +161,7 @@ function reportProgress(
 }
 
 function checkColumnCount(params: ImportParams, columns: Columns): void {
-  const added = leaves(columns) - leaves(params.known);
+  const added = leafCount(columns) - leafCount(params.known);
   if (added <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
@@ -169,6 +169,9 @@ function checkColumnCount(params: ImportParams, columns: Columns): void {
   );
 }
 
-function leaves(columns: Columns): number {
-  return columns.reduce((sum, column) => sum + (column.children ? leaves(column.children) : 1), 0);
+function leafCount(columns: Columns): number {
+  return columns.reduce(
+    (sum, column) => sum + (column.children ? leafCount(column.children) : 1),
+    0,
+  );
 }

@@ -130,9 +130,9 @@ class Distribution {
     const files = segmentFiles(snapshot);
     const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
     const partitions: Piece[][] = [];
-    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
+    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
       const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
-      const orders = block.map(({ first, end }) => new Int32Array(2 * sum(counts.slice(first, end)))); // prettier-ignore
+      const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(counts.slice(first, end)))); // prettier-ignore
       const lengths = block.map(() => 0);
       const ends = block.map((): number[] => []);
       for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
@@ -170,10 +170,10 @@ class Distribution {
   ): Promise<readonly (readonly Piece[])[]> {
     const partitions: Piece[][] = [];
     const counts = pieces.map(({ segment }) => segment.rows);
-    for (const block of blocks(groups(counts, this.#most), divisionsAtOnce)) {
+    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
       const divisions = block.map(({ first, end }): Division => {
         const ownPieces = pieces.slice(first, end);
-        const order = new Int32Array(2 * sum(counts.slice(first, end)));
+        const order = new Int32Array(2 * sumOf(counts.slice(first, end)));
         const next = ownPieces.map(() => 0);
         const ends: number[] = [];
         let length = 0;
@@ -254,7 +254,7 @@ function isLastOf(chunk: number, { first, end }: Interval, span: number): boolea
 }
 
 /** Divides items with these numbers of rows into ranges of at most `most` rows, or of one item; items without rows are left out. */
-function groups(counts: readonly number[], most: number): readonly Interval[] {
+function divideEvenly(counts: readonly number[], most: number): readonly Interval[] {
   const found: Interval[] = [];
   let rows = 0;
   for (const [i, count] of counts.entries()) {
@@ -268,11 +268,11 @@ function groups(counts: readonly number[], most: number): readonly Interval[] {
   return found;
 }
 
-function blocks<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+function blocksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-function sum(counts: readonly number[]): number {
+function sumOf(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }

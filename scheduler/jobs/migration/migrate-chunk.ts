@@ -72,7 +72,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   forgetOtherCalls(job.calls?.scope);
   const report = new FindingCollector(job.validation, job.isFinal);
   const { rows, validation } = job;
-  const first = await convert(job, rows, report);
+  const first = await convertRecords(job, rows, report);
   const read = countRows(rows);
   const rejectedCount = first.failed.reduce((sum, flag) => sum + flag, 0);
   // A warning that strict validation makes an error counts as one of its record.
@@ -97,15 +97,15 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);
   if (!isStored || rejectedCount === 0) {
-    const segment = isStored ? await write(first.batch, rows, job) : null;
+    const segment = isStored ? await writeRecords(first.batch, rows, job) : null;
     first.release();
     return { ...counts, segment };
   }
   first.release();
   const keptRows = withoutRecords(rows, first.failed);
   // Its findings are discarded, because they have been reported before.
-  const second = await convert(job, keptRows, new FindingCollector(validation, true));
-  const segment = await write(second.batch, keptRows, job);
+  const second = await convertRecords(job, keptRows, new FindingCollector(validation, true));
+  const segment = await writeRecords(second.batch, keptRows, job);
   second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
@@ -120,7 +120,7 @@ interface Converted {
   release(): void;
 }
 
-async function convert(
+async function convertRecords(
   job: MigrationChunk,
   rows: ChunkRows,
   report: FindingCollector,
@@ -200,7 +200,7 @@ async function computedFields(
   });
 }
 
-async function write(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
+async function writeRecords(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
   const { commitId, index, file, sourceRows } = job;
   if (sourceRows !== null)
     return writeUnflushed(await withSourceRows(batch, rows, sourceRows), file);

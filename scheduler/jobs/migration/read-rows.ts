@@ -36,7 +36,7 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   const count = countRows(rows);
   if (order === undefined && count >= all * wholeShare) return readWhole(segments, columns);
   if (order !== undefined && count >= all * wholeOrderedShare) {
-    const { ascending, positions } = unordered(segments, order);
+    const { ascending, positions } = readUnordered(segments, order);
     const data = await readWhole(ascending, columns);
     return data.map((column) => pickRowsOf(column, positions));
   }
@@ -59,7 +59,7 @@ function readWhole(segments: readonly ChunkSegment[], columns: Columns): Promise
 }
 
 /** The rows of an order segment by segment, ascending, and where each row of the order is among them. */
-function unordered(
+function readUnordered(
   segments: readonly ChunkSegment[],
   order: Int32Array,
 ): { readonly ascending: readonly ChunkSegment[]; readonly positions: Int32Array } {

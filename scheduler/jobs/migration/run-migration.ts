@@ -55,7 +55,8 @@ async function migrateInto(
     ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, newest, context)) }
     : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
-  const first = writer.firstRows === undefined ? undefined : head(writer.firstRows, sampleRecords);
+  const first =
+    writer.firstRows === undefined ? undefined : firstRowsOf(writer.firstRows, sampleRecords);
   const sample = await sampleOfSegments(
     first === undefined ? [] : await writer.sample(first, outcome.columns),
     outcome.columns,
@@ -83,7 +84,7 @@ function resultOf(
 }
 
 /** The first records of a chunk. */
-function head(rows: ChunkRows, most: number): ChunkRows {
+function firstRowsOf(rows: ChunkRows, most: number): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };
   let rowsLeft = most;

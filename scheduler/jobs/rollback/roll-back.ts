@@ -55,7 +55,7 @@ export async function checkRollback(
   commit: CommitRow,
   mode: RollbackMode,
 ): Promise<RollbackCheck> {
-  return (await prepare(context, commit, mode)).check;
+  return (await prepareRollback(context, commit, mode)).check;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function rollBack(
   const { catalog, store } = context;
   const { datasetId } = commit;
   return withDatasetLock(datasetId, async () => {
-    const { check, snapshot, rollback } = await prepare(context, commit, mode);
+    const { check, snapshot, rollback } = await prepareRollback(context, commit, mode);
     if (check.isBlocked || rollback === undefined) return check;
     const { base, remove, update, removed, restored } = rollback;
     const gonePaths = new Set(remove);
@@ -111,7 +111,7 @@ export async function rollBack(
   });
 }
 
-async function prepare(
+async function prepareRollback(
   { catalog, store, queryEngine }: RollbackContext,
   commit: CommitRow,
   mode: RollbackMode,

@@ -1,7 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { canceled, type AppError } from '../../../engine/core/errors.js';
-import { removeTree, sweep } from '../../../engine/core/files.js';
+import { removeTree, sweepFolder } from '../../../engine/core/files.js';
 
 /** What a table is made of, and how. */
 export interface TableSource<T> {
@@ -68,7 +68,7 @@ export class TableCache {
 
   /** Removes the tables of an earlier process. */
   async start(): Promise<void> {
-    await sweep(this.#options.data.fileTables);
+    await sweepFolder(this.#options.data.fileTables);
   }
 
   /**

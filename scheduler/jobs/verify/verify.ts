@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import {
   checkpointProblems,
@@ -83,7 +83,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
     problems.push(...countProblems(found, counts));
     if (commit !== undefined) {
       const isLast = commit.version >= state.version;
-      const then = isLast ? state : await replay(context.data, datasetId, commit.version);
+      const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
       const { rows } = countsOf([...then.live.values()]);
       if (rows !== commit.records)
         problems.push(

@@ -32,7 +32,7 @@ const malformed = expect.stringMatching(
   /^\{"detail":"Authentication credentials were not understood; send the header/,
 );
 
-function basic(user: string, password = ''): string {
+function basicHeader(user: string, password = ''): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
@@ -44,8 +44,8 @@ describe('credentials', () => {
       `bearer  ${token}`,
       `Token ${token}`,
       `TOKEN ${token}`,
-      basic(token),
-      `basic ${basic(token).slice(6)}`,
+      basicHeader(token),
+      `basic ${basicHeader(token).slice(6)}`,
     ];
     for (const authorization of forms) {
       expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(
@@ -72,9 +72,9 @@ describe('credentials', () => {
       [token, malformed],
       [`Bearer ${token} x`, malformed],
       [`Bearer\t${token}`, malformed],
-      [basic('', token), malformed],
-      [basic(token, 'password'), malformed],
-      [basic(wrong), wrongToken],
+      [basicHeader('', token), malformed],
+      [basicHeader(token, 'password'), malformed],
+      [basicHeader(wrong), wrongToken],
       ['Basic !!!', malformed],
       [`Bearer ${token}x`, wrongToken],
       [`Bearer ${token.toLowerCase()}x`, wrongToken],

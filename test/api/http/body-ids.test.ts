@@ -104,7 +104,7 @@ test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: wh
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'path')) {
     for (const value of hostileIds.filter((one) => typeof one !== 'object').map(String)) {
-      const target = fill(path.replace(`{${name}}`, encodeURIComponent(value)));
+      const target = fillPath(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
       // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out. Versions begin at 0.
@@ -120,7 +120,7 @@ test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: wh
   for (const { name } of parameters.filter((one) => one.in === 'query')) {
     const isId = /(?:^|_)id$|^user$/.test(name);
     for (const value of isId ? hostileIds.map(String) : byTier([], [''])) {
-      const answer = await ann.call(method, `${fill(path)}?${name}=${encodeURIComponent(value)}`);
+      const answer = await ann.call(method, `${fillPath(path)}?${name}=${encodeURIComponent(value)}`);
       expect([name, value, answer.status < 500, answer.text]).toEqual([name, value, true, answer.text]);
     }
   }
@@ -130,7 +130,7 @@ test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: wh
 test.each(withBody)('$id: what is no id is no error of the server in its body', async (row) => {
   const { method, paths } = row;
   const schema = schemaOf(row.body as NamedSchema);
-  const target = fill(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
+  const target = fillPath(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
   const liveBody = withLiveIds((row.body as NamedSchema).example) as Json;
   const required = (schema['required'] ?? []) as readonly string[];
   const leastBody = Object.fromEntries(
@@ -179,7 +179,7 @@ function failures(): readonly string[] {
 }
 
 /** An address with the ids of the live server in it. */
-function fill(path: string): string {
+function fillPath(path: string): string {
   const name = path.split('/')[2] ?? '';
   const ownId = ids[name] ?? ids[`${name}s`];
   if (ownId === undefined && path.includes('{id}'))

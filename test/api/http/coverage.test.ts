@@ -19,12 +19,12 @@ interface Line {
 
 const servedRoutes: ReadonlySet<string> = new Set(
   (Object.values(operations) as OperationRow[]).flatMap((row) =>
-    row.paths.map((path) => `${row.method} ${shape(path)}`),
+    row.paths.map((path) => `${row.method} ${pathShape(path)}`),
   ),
 );
 
 /** Parameters may be called differently: only their place counts. */
-function shape(path: string): string {
+function pathShape(path: string): string {
   return path.replaceAll(/:\w+|\{\w+\}/g, '*');
 }
 
@@ -42,10 +42,10 @@ async function readLines(): Promise<readonly Line[]> {
 }
 
 function isServed({ method, path }: Line): boolean {
-  return servedRoutes.has(`${method} ${shape(path)}`);
+  return servedRoutes.has(`${method} ${pathShape(path)}`);
 }
 
-function report(lines: readonly Line[]): string {
+function coverageText(lines: readonly Line[]): string {
   const works = lines.filter(isServed).length;
   const sections = [...new Set(lines.map((line) => line.section))].map((section) => {
     const rows = lines
@@ -72,28 +72,28 @@ function report(lines: readonly Line[]): string {
 test('docs/coverage.md says what the server serves', async () => {
   const lines = await readLines();
   expect(lines.length).toBeGreaterThan(120);
-  expectPage(coveragePage, report(lines));
+  expectPage(coveragePage, coverageText(lines));
 });
 
 test('what is not served is listed with what to do instead, and nothing else is', async () => {
   const missing = (await readLines()).filter((line) => !isServed(line));
   const listedRoutes = unservedOperations.flatMap(({ methods, path }) =>
-    methods.map((method) => `${method} ${shape(path)}`),
+    methods.map((method) => `${method} ${pathShape(path)}`),
   );
   expect(listedRoutes.toSorted()).toEqual(
-    missing.map(({ method, path }) => `${method} ${shape(path)}`).toSorted(),
+    missing.map(({ method, path }) => `${method} ${pathShape(path)}`).toSorted(),
   );
 });
 
 test('the interface lists no operation twice', async () => {
   const lines = await readLines();
-  const keys = lines.map((line) => `${line.method} ${shape(line.path)}`);
+  const keys = lines.map((line) => `${line.method} ${pathShape(line.path)}`);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
 });
 
 test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
   const listedRoutes = new Set(
-    (await readLines()).map((line) => `${line.method} ${shape(line.path)}`),
+    (await readLines()).map((line) => `${line.method} ${pathShape(line.path)}`),
   );
   const ownRoutes = [
     'GET /health',
@@ -164,7 +164,7 @@ test('every operation that the server serves stands in the interface, but for it
     'POST /beacon/v2/*/g_variants/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
-    .map((row) => `${row.method} ${shape(row.paths[0])}`)
+    .map((row) => `${row.method} ${pathShape(row.paths[0])}`)
     .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
     (key) => `add ${key} to test/api/interface.txt, or to \`own\` in this test`,

@@ -77,7 +77,7 @@ test('sends headers as headers: a repeated request with an Idempotency-Key creat
   const { operations, token } = await openPage(new Map());
   token.value = ann.token;
   const create = operations.get('POST /v2/vaults')!;
-  fill(create, { 'Idempotency-Key': 'once' });
+  fillFields(create, { 'Idempotency-Key': 'once' });
   const answers = [await sendBy(create), await sendBy(create)];
   for (const answer of answers) expect(answer).toMatch(/^POST \/v2\/vaults\n201 /);
   expect(answers[0]).toBe(answers[1]);
@@ -90,7 +90,7 @@ test('uploads a chosen file', async () => {
   const object = { vault_id, object_type: 'file', filename: 'a.txt' };
   const createdObject = await ann.post('/v2/objects', object);
   const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
-  fill(upload, { upload_url: String(createdObject.json['upload_url']) });
+  fillFields(upload, { upload_url: String(createdObject.json['upload_url']) });
   upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
   expect(await sendBy(upload)).toMatch(/^PUT .*\n200 /);
   const download = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
@@ -115,10 +115,10 @@ async function openPage(storage: Map<string, string>): Promise<{
   const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? [];
   const hash = createHash('sha256').update(script).digest('base64');
   expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
-  const [main, token] = [element('main'), element('input')];
+  const [main, token] = [newElement('main'), newElement('input')];
   const globals = {
     document: {
-      createElement: element,
+      createElement: newElement,
       querySelector: (selector: string) => (selector === 'main' ? main : token),
     },
     localStorage: {
@@ -132,9 +132,9 @@ async function openPage(storage: Map<string, string>): Promise<{
   };
   runInContext(script, createContext(globals));
   while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  const details = descendants(main).filter(({ tag }) => tag === 'details');
+  const details = descendantsOf(main).filter(({ tag }) => tag === 'details');
   const operations = details.map((one): [string, Shown] => {
-    const all = descendants(one);
+    const all = descendantsOf(one);
     const [, method, path] = all;
     const name = `${method!.textContent} ${path!.textContent}`;
     return [name, { name, all }];
@@ -142,7 +142,7 @@ async function openPage(storage: Map<string, string>): Promise<{
   return { token, operations: new Map(operations) };
 }
 
-function element(tag: string): FakeElement {
+function newElement(tag: string): FakeElement {
   const children: (FakeElement | string)[] = [];
   return {
     tag,
@@ -154,8 +154,10 @@ function element(tag: string): FakeElement {
   };
 }
 
-function descendants(one: FakeElement): readonly FakeElement[] {
-  return one.children.flatMap((kid) => (typeof kid === 'string' ? [] : [kid, ...descendants(kid)]));
+function descendantsOf(one: FakeElement): readonly FakeElement[] {
+  return one.children.flatMap((kid) =>
+    typeof kid === 'string' ? [] : [kid, ...descendantsOf(kid)],
+  );
 }
 
 function enterText(input: FakeElement, value: string): void {
@@ -164,7 +166,7 @@ function enterText(input: FakeElement, value: string): void {
 }
 
 /** Fills in parameters by name. */
-function fill({ all }: Shown, values: Readonly<Record<string, string>>): void {
+function fillFields({ all }: Shown, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     const label = all.find(({ tag, children }) => {
       const [first] = children;

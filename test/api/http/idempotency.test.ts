@@ -26,7 +26,7 @@ const newKey = (): string => `key-${(keys += 1)}`;
 function postWithKey(path: string, body: unknown, key: string, client = ann): Promise<Answer> {
   return client.call('POST', path, body, { 'idempotency-key': key });
 }
-const records = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
+const importBody = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
 
 test('every operation that creates something can show it again', () => {
   const creating = Object.values(operations).filter(({ status }) => status === 201);
@@ -47,7 +47,7 @@ describe('C8: the same key and body', () => {
     ['/v2/objects', () => ({ vault_id: vaultId, object_type: 'folder', filename: 'twice' })],
     ['/v2/datasets', () => ({ vault_id: vaultId, name: 'twice', fields: [{ name: 'a' }] })],
     ['/v2/dataset_fields', () => ({ dataset_id: datasetId, name: 'twice' })],
-    ['/v2/dataset_imports', () => records(1)],
+    ['/v2/dataset_imports', () => importBody(1)],
     ['/v2/saved_queries', () => ({ name: 'twice' })],
     ['/v2/dataset_templates', () => ({ name: 'twice' })],
     ['/v2/tokens', () => ({ name: 'twice' })],
@@ -71,8 +71,8 @@ describe('C8: the same key and body', () => {
   });
 
   test('create a second resource when the key is missing', async () => {
-    const first = await ann.post('/v2/dataset_imports', records(2));
-    const second = await ann.post('/v2/dataset_imports', records(2));
+    const first = await ann.post('/v2/dataset_imports', importBody(2));
+    const second = await ann.post('/v2/dataset_imports', importBody(2));
     expect(idOf(second)).not.toBe(idOf(first));
   });
 
@@ -94,9 +94,9 @@ describe('C8: the same key and body', () => {
 
   test('of several at once make one', async () => {
     const key = newKey();
-    const before = await total();
+    const before = await totalRecords();
     const answers = await Promise.all(
-      Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', records(3), key)),
+      Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', importBody(3), key)),
     );
     const createdAnswers = answers.filter(({ status }) => status === 201);
     expect(new Set(createdAnswers.map(idOf)).size).toBe(1);
@@ -104,14 +104,14 @@ describe('C8: the same key and body', () => {
       expect([201, 409]).toContain(status);
       if (status === 409) expect(json['detail']).toMatch(/being carried out/);
     }
-    expect(await total()).toBe(before + 1);
+    expect(await totalRecords()).toBe(before + 1);
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
     const next = random(seed);
     const key = newKey();
-    const before = await total();
-    const body = JSON.stringify(records(4));
+    const before = await totalRecords();
+    const body = JSON.stringify(importBody(4));
     const text =
       `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
       `Idempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -125,30 +125,30 @@ describe('C8: the same key and body', () => {
       if (next() < 0.5) socket.resetAndDestroy();
       else socket.destroy();
     }
-    let last = await postWithKey('/v2/dataset_imports', records(4), key);
-    while (last.status === 409) last = await postWithKey('/v2/dataset_imports', records(4), key);
+    let last = await postWithKey('/v2/dataset_imports', importBody(4), key);
+    while (last.status === 409) last = await postWithKey('/v2/dataset_imports', importBody(4), key);
     expect([seed, last.status]).toEqual([seed, 201]);
     await waitFor(ann, `/v2/dataset_imports/${idOf(last)}`);
-    expect([seed, await total()]).toEqual([seed, before + 1]);
+    expect([seed, await totalRecords()]).toEqual([seed, before + 1]);
     const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
     expect([seed, found.json['total']]).toEqual([seed, 1]);
   });
 });
 
-async function total(): Promise<number> {
+async function totalRecords(): Promise<number> {
   return Number((await ann.get(`/v2/datasets/${datasetId}/imports`)).json['total']);
 }
 
 describe('a key', () => {
   test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
-    const first = await postWithKey('/v2/dataset_imports', records(5), key);
-    const before = await total();
-    const otherAnswer = await postWithKey('/v2/dataset_imports', records(6), key);
+    const first = await postWithKey('/v2/dataset_imports', importBody(5), key);
+    const before = await totalRecords();
+    const otherAnswer = await postWithKey('/v2/dataset_imports', importBody(6), key);
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([422, ['detail']]);
-    expect((await postWithKey('/v2/vaults', records(5), key)).status).toBe(422);
-    expect(await total()).toBe(before);
-    expect(idOf(await postWithKey('/v2/dataset_imports', records(5), key))).toBe(idOf(first));
+    expect((await postWithKey('/v2/vaults', importBody(5), key)).status).toBe(422);
+    expect(await totalRecords()).toBe(before);
+    expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
   });
 
   test('belongs to its user', async () => {
@@ -163,7 +163,7 @@ describe('a key', () => {
   test('of a request that was refused is free again', async () => {
     const key = newKey();
     expect((await postWithKey('/v2/vaults', { name: '' }, key)).status).toBe(400);
-    expect((await postWithKey('/v2/dataset_imports', records(7), key)).status).toBe(201);
+    expect((await postWithKey('/v2/dataset_imports', importBody(7), key)).status).toBe(201);
   });
 
   test('is not needed to read, and a token with the scope read creates nothing with it', async () => {

@@ -190,7 +190,7 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   return path.replace(':ids', 'x').replace(':id', String(id)).replace(':version', version);
 }
 
-function call(client: Client, row: OperationRow, path: string): Promise<Answer> {
+function callRow(client: Client, row: OperationRow, path: string): Promise<Answer> {
   return client.call(
     row.method,
     path,
@@ -226,8 +226,8 @@ describe.each(personNames)('%s (A2)', (person) => {
   test.each(safeRoutes.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
     const level = levels[neededPermissions[id] ?? 'admin'];
     for (const path of row.paths) {
-      const answer = await call(clients[person], row, targetOf(path));
-      const missing = await call(clients[person], row, targetOf(path, 'missing'));
+      const answer = await callRow(clients[person], row, targetOf(path));
+      const missing = await callRow(clients[person], row, targetOf(path, 'missing'));
       if (heldPermissions[person] === -1) {
         expect([answer.status, missing.status]).toEqual([401, 401]);
       } else if (heldPermissions[person] === 0) {

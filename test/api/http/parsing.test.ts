@@ -6,7 +6,7 @@ import { Form, readBoolean, readId } from '../../../api/http/form.js';
 import { logLine, withoutSecrets } from '../../../api/http/log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
 import { rateLimiter } from '../../../api/http/rate-limiter.js';
-import { attachment, urlSigner } from '../../../api/http/signed-url.js';
+import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';
 import { AppError, InputError, invalid } from '../../../engine/core/errors.js';
 
 describe('a form', () => {
@@ -201,7 +201,7 @@ describe('signed addresses', () => {
   });
 
   test('name files so that every header parser finds the name (D1)', () => {
-    expect(attachment('a"b\\c;é.txt')).toBe(
+    expect(attachmentHeader('a"b\\c;é.txt')).toBe(
       `attachment; filename="a_b_c__.txt"; filename*=UTF-8''a%22b%5Cc%3B%C3%A9.txt`,
     );
   });

@@ -36,12 +36,12 @@ describe('bodies (W1)', () => {
     'on GET and DELETE are ignored: %j',
     async (body) => {
       const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
-      const sentAnswer = await raw(
+      const sentAnswer = await sendRaw(
         `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
       expect(sentAnswer).toMatch(/^HTTP\/1\.1 200 /);
-      const rawAnswer = await raw(
+      const rawAnswer = await sendRaw(
         `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
@@ -81,7 +81,7 @@ describe('bodies (W1)', () => {
   });
 
   test('over 64 MB are refused before they are read', async () => {
-    const answer = await raw(
+    const answer = await sendRaw(
       `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
         `Content-Length: ${(64 << 20) + 1}\r\n\r\n{`,
     );
@@ -90,7 +90,7 @@ describe('bodies (W1)', () => {
   });
 
   test('of strangers are not read at all', async () => {
-    const answer = await raw(
+    const answer = await sendRaw(
       `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -208,7 +208,7 @@ describe('answers', () => {
     const answer = await ann.delete('/v2/vaults');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET']);
     expect(answer.json).toEqual({ detail: 'Method "DELETE" not allowed.' });
-    expect(await raw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+    expect(await sendRaw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 405 /,
     );
     const override = { 'x-http-method-override': 'DELETE' };
@@ -252,7 +252,7 @@ describe('answers', () => {
   test('links start with the host of the request, and only if it is a valid host', async () => {
     const { url } = (await ann.call('GET', '/v2/vaults')).json;
     expect(String(url)).toBe(`${server.url}/v2/vaults`);
-    const forgedAnswer = await raw(
+    const forgedAnswer = await sendRaw(
       `GET /v2/vaults HTTP/1.1\r\nHost: evil"><script>\r\nX-Forwarded-Host: evil.org\r\n` +
         `Authorization: Bearer ${ann.token}\r\nConnection: close\r\n\r\n`,
     );
@@ -279,14 +279,14 @@ describe('the server', () => {
     ['an odd transfer encoding', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
     ['a header with a line break', 'X-A: b\r\n c\nd: e\r\n\r\n'],
   ])('refuses %s (W2)', async (_name, rest) => {
-    expect(await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
+    expect(await sendRaw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
       /^HTTP\/1\.1 40[01] /,
     );
   });
 
   test('refuses headers over 16 kB (W2)', async () => {
     const big = 'x'.repeat(17 << 10);
-    const answer = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${big}\r\n\r\n`);
+    const answer = await sendRaw(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${big}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect(answer).toContain('{"detail":');
   });
@@ -331,7 +331,7 @@ describe('the server', () => {
     try {
       const user = await otherServer.user('ann');
       const head = `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nContent-Length: 50\r\n\r\n{`;
-      await raw(head, otherServer.port);
+      await sendRaw(head, otherServer.port);
     } finally {
       await otherServer.close();
     }
@@ -379,7 +379,7 @@ describe('the server', () => {
 });
 
 /** Sends bytes over a bare socket; the answer is all that comes until the other side closes. */
-function raw(text: string, port = server.port): Promise<string> {
+function sendRaw(text: string, port = server.port): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import { warm } from '../../../api/warm.js';
+import { warmCaches } from '../../../api/warm.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { startHost, type Host } from '../../../scheduler/worker/host.js';
 import type { ToWorker } from '../../../scheduler/worker/messages.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function release(): void {
+function releaseMessages(): void {
   heldKinds.clear();
   for (const message of heldMessages.splice(0)) host.send(message);
 }
@@ -225,7 +225,7 @@ test('an archived dataset answers what it is and how to restore it, and the same
     [400, { detail: restoring }],
     [400, { dataset_id: [restoring] }],
   ]);
-  release();
+  releaseMessages();
   await newestTaskDone(id);
   expect(await availabilityOf(id)).toBe('available');
 });
@@ -246,7 +246,7 @@ describe('while a task runs', () => {
     expect([query.status, query.json]).toEqual([400, { detail: expect.stringMatching(/being archived/) }]); // prettier-ignore
     const [task] = await tasksOf(id, 'Snapshot');
     expect(task!['available_actions']).toEqual(['cancel']);
-    release();
+    releaseMessages();
     heldKinds.add('snapshot');
     await newestTaskDone(id);
     await changeStorageClass(id, 'Temporary');
@@ -302,7 +302,7 @@ describe('while a task runs', () => {
     expect([refusedAnswer.status, refusedAnswer.json]).toEqual([400, { dataset_id: [expect.stringMatching(/being archived/)] }]); // prettier-ignore
     const exportAnswer = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
     expect(exportAnswer.status).toBe(400);
-    release();
+    releaseMessages();
     expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [task] = await tasksOf(id, 'Snapshot');
     expect((await waitFor(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
@@ -349,7 +349,7 @@ test('a server does not warm an archived dataset, and reports nothing', async ()
   const { catalog, store } = server;
   const queryEngine = {} as QueryEngine; // it is not asked
   const usedColumns = [{ dataset: id, fields: ['n'] }];
-  await warm({ catalog, store, queryEngine }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
+  await warmCaches({ catalog, store, queryEngine }, usedColumns, new AbortController().signal, (message) => reports.push(message)); // prettier-ignore
   expect(reports).toEqual([]);
 });
 

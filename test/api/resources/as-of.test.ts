@@ -64,7 +64,7 @@ async function addRecords(id: number, records: readonly object[]): Promise<void>
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-const query = (body: object, id = datasetId): Promise<Answer> =>
+const queryDataset = (body: object, id = datasetId): Promise<Answer> =>
   ann.post(`/v2/datasets/${id}/data`, body);
 
 /** The records of an answer without the keys that the server adds and without nulls. */
@@ -81,14 +81,14 @@ function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unkno
 const lastAt = (time: number): Known | undefined =>
   commits.findLast((one) => Date.parse(one.time) <= time);
 
-const message = (answer: Answer): unknown => [answer.status, answer.json];
+const statusAndJson = (answer: Answer): unknown => [answer.status, answer.json];
 
 describe('a query as of', () => {
   test('a commit sees what had been imported up to it, and says so', async () => {
     const versions: number[] = [];
     for (const { id, records } of commits) {
       for (const as_of of [id, String(id)]) {
-        const answer = await query({ as_of });
+        const answer = await queryDataset({ as_of });
         expect(recordsOf(answer)).toEqual(records);
         expect(answer.json['total']).toBe(records.length);
         expect(answer.json['as_of']).toEqual({ commit_id: id, version: expect.any(Number) });
@@ -105,7 +105,7 @@ describe('a query as of', () => {
   test('a time sees what had been imported by then', async () => {
     for (const { time } of commits) {
       for (const moment of [Date.parse(time) - 1, Date.parse(time)]) {
-        const answer = await query({ as_of: new Date(moment).toISOString() });
+        const answer = await queryDataset({ as_of: new Date(moment).toISOString() });
         const lastCommit = lastAt(moment);
         expect(recordsOf(answer)).toEqual(lastCommit?.records ?? []);
         expect(answer.json['as_of']).toMatchObject({ commit_id: lastCommit?.id ?? null });
@@ -114,13 +114,13 @@ describe('a query as of', () => {
     const { id, time, records } = commits.at(-1)!;
     const plusTwo = new Date(Date.parse(time) + 2 * 3_600_000).toISOString().replace('Z', '+02:00');
     for (const as_of of [plusTwo, time.replace('Z', ''), '2999-01-01', '2999-01-01T00:00:00Z']) {
-      const answer = await query({ as_of, limit: 0 });
+      const answer = await queryDataset({ as_of, limit: 0 });
       expect(answer.json).toMatchObject({ total: records.length, as_of: { commit_id: id } });
     }
     // A date is its first moment.
     const day = commits[0]!.time.slice(0, 10);
     const lastCommit = lastAt(Date.parse(day));
-    expect((await query({ as_of: day, limit: 0 })).json).toMatchObject({
+    expect((await queryDataset({ as_of: day, limit: 0 })).json).toMatchObject({
       total: lastCommit?.records.length ?? 0,
       as_of: { commit_id: lastCommit?.id ?? null },
     });
@@ -135,7 +135,7 @@ describe('a query as of', () => {
       ordering: ['-n'],
       facets: { gene: {}, n: {}, note: { facet_type: 'count' } },
     };
-    const { status, json } = await query(body);
+    const { status, json } = await queryDataset(body);
     expect([status, json]).toMatchObject([
       200,
       {
@@ -147,7 +147,7 @@ describe('a query as of', () => {
       },
     ]);
     const empty = await newDataset();
-    expect((await query({ as_of: '2999-01-01' }, empty)).json).toMatchObject({
+    expect((await queryDataset({ as_of: '2999-01-01' }, empty)).json).toMatchObject({
       total: 0,
       results: [],
       as_of: { commit_id: null, version: -1 },
@@ -157,7 +157,7 @@ describe('a query as of', () => {
   test('knows fields of later commits, without values, and types that were widened since', async () => {
     const { id, records } = commits[2]!;
     const asOf = async (body: object): Promise<unknown[]> =>
-      recordsOf(await query({ ...body, as_of: id }));
+      recordsOf(await queryDataset({ ...body, as_of: id }));
     expect(await asOf({ filters: [['note', 'note 3']] })).toEqual([]);
     expect(await asOf({ filters: [['note', null]] })).toEqual(records);
     expect(await asOf({ fields: ['note', 'n'] })).toEqual(records.map(({ n }) => ({ n })));
@@ -172,7 +172,7 @@ describe('a query as of', () => {
     expect(await asOf({ query: 'second' })).toHaveLength(3);
     const facets = { n: { facet_type: 'stats' }, gene: { limit: 1 }, note: { facet_type: 'count' } }; // prettier-ignore
     const sum = records.reduce((all, { n }) => all + Number(n), 0);
-    expect((await query({ facets, as_of: id, limit: 0 })).json['facets']).toMatchObject({
+    expect((await queryDataset({ facets, as_of: id, limit: 0 })).json['facets']).toMatchObject({
       n: { count: 6, min: 0, max: 102, sum },
       gene: [['TP53', 3]],
       note: 0,
@@ -203,7 +203,7 @@ describe('a query as of', () => {
           const request = parseQuery(body, fields);
           const found = await runQuery(engine, snapshot, fields, request);
           const as_of = known?.id ?? '2001-01-01';
-          const { json } = await query({ ...body, as_of });
+          const { json } = await queryDataset({ ...body, as_of });
           expect([found.total, parseJson(found.results), found.facets && parseJson(found.facets)]).toEqual([json['total'], json['results'], json['facets']]); // prettier-ignore
         }
       }
@@ -214,7 +214,7 @@ describe('a query as of', () => {
 
   test('a query without as_of sees the newest version, and its answer has no such key', async () => {
     for (const body of [{}, { as_of: null }, { as_of: '' }]) {
-      const { json } = await query({ ...body, limit: 1 });
+      const { json } = await queryDataset({ ...body, limit: 1 });
       expect(json['total']).toBe(60);
       expect(Object.hasOwn(json, 'as_of')).toBe(false);
     }
@@ -231,7 +231,10 @@ describe('a query as of', () => {
       { status_code: 400, as_of: [expect.any(String)] },
     ]);
 
-    const all = (await query({ fields: ['_id'] })).json['results'] as Record<'_id', string>[];
+    const all = (await queryDataset({ fields: ['_id'] })).json['results'] as Record<
+      '_id',
+      string
+    >[];
     const wantedIds = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
     const path = `/v2/datasets/${datasetId}/data/${wantedIds}`;
     const found = await ann.get(`${path}?as_of=${id}`);
@@ -269,34 +272,34 @@ describe('a cursor begun with as_of', () => {
   test('stays on its version, whatever the time names meanwhile', async () => {
     const id = await newDataset();
     for (const records of importedRecords.slice(0, 3)) await addRecords(id, records);
-    const first = await query({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
+    const first = await queryDataset({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
     expect(first.json).toMatchObject({ total: 6, as_of: { version: 2 } });
     await addRecords(id, importedRecords[3]!);
     for (const as_of of ['2999-01-01', ' 2999-01-01', undefined]) {
-      const next = await query({ limit: 4, cursor: first.json['cursor'], as_of }, id);
+      const next = await queryDataset({ limit: 4, cursor: first.json['cursor'], as_of }, id);
       expect(next.json).toMatchObject({ total: 6, cursor: null, as_of: first.json['as_of'] });
       expect(recordsOf(next)).toEqual(importedRecords.slice(0, 3).flat().slice(4));
     }
-    const newest = await query({ as_of: '2999-01-01', limit: 0 }, id);
+    const newest = await queryDataset({ as_of: '2999-01-01', limit: 0 }, id);
     expect(newest.json).toMatchObject({ total: 8, as_of: { version: 3 } });
   });
 
   test('is refused with another as_of, and one without with any', async () => {
     const [one, two] = commits;
     const began = async (more: object): Promise<unknown> =>
-      (await query({ limit: 1, cursor: true, ...more })).json['cursor'];
+      (await queryDataset({ limit: 1, cursor: true, ...more })).json['cursor'];
     for (const [began_, then] of [
       [{ as_of: one!.id }, two!.id],
       [{ as_of: one!.id }, one!.time],
       [{}, one!.id],
     ] as const) {
-      const answer = await query({ limit: 1, cursor: await began(began_), as_of: then });
-      expect(message(answer)).toEqual([
+      const answer = await queryDataset({ limit: 1, cursor: await began(began_), as_of: then });
+      expect(statusAndJson(answer)).toEqual([
         400,
         { as_of: [expect.stringContaining('A cursor stays on the version')] },
       ]);
     }
-    const text = await query({ limit: 1, cursor: await began({ as_of: one!.id }), as_of: `${one!.id}` }); // prettier-ignore
+    const text = await queryDataset({ limit: 1, cursor: await began({ as_of: one!.id }), as_of: `${one!.id}` }); // prettier-ignore
     expect(text.json).toMatchObject({ total: 2, as_of: { commit_id: one!.id } });
   });
 });
@@ -366,12 +369,12 @@ describe('an export as of', () => {
 
   test('refuses two versions, and what is none, under the key that has it', async () => {
     const [one, two] = commits;
-    expect(message(await exported({ as_of: one!.id, params: { as_of: two!.id } }))).toEqual([
+    expect(statusAndJson(await exported({ as_of: one!.id, params: { as_of: two!.id } }))).toEqual([
       400,
       { as_of: ['params.as_of is another one: send as_of once.'] },
     ]);
-    expect(message(await exported({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
-    expect(message(await exported({ params: { as_of: 'x' } }))).toEqual([
+    expect(statusAndJson(await exported({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
+    expect(statusAndJson(await exported({ params: { as_of: 'x' } }))).toEqual([
       400,
       { params: [{ as_of: [expect.stringContaining('such as 2026')] }] },
     ]);
@@ -383,7 +386,7 @@ test('as_of refuses what is no commit of the dataset and no time, and names the 
   await addRecords(otherDataset, importedRecords[0]!);
   const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
   for (const id of [foreign!['id'], 1, '123456789', datasetId])
-    expect(message(await query({ as_of: id }))).toEqual([
+    expect(statusAndJson(await queryDataset({ as_of: id }))).toEqual([
       400,
       {
         as_of: [
@@ -393,7 +396,7 @@ test('as_of refuses what is no commit of the dataset and no time, and names the 
     ]);
   // prettier-ignore
   for (const value of ['yesterday', 0, -1, 1.5, true, {}, [], [1], '2026-13-01', '2026-02-30', '2026-01-01T25:00:00Z', '2026-1-1', '9'.repeat(30)])
-    expect(message(await query({ as_of: value }))).toEqual([
+    expect(statusAndJson(await queryDataset({ as_of: value }))).toEqual([
       400,
       { as_of: [expect.stringMatching(/^Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not /)] },
     ]);

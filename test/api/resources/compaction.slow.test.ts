@@ -19,7 +19,7 @@ async function addRecords(id: number, from: number, count: number): Promise<void
   expect(json['status']).toBe('completed');
 }
 
-const data = async (id: number, body: object): Promise<Record<string, unknown>> =>
+const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
 /** All records as an engine of its own finds them in the version that is in the log now. */
@@ -54,7 +54,7 @@ test('small commits become one segment; records, their order, ids and commits st
   expect(await rowsOf(id)).toEqual(commits);
   const { json } = await ann.get(`/v2/datasets/${id}`);
   expect(json).toMatchObject({ documents_count: 100 });
-  expect((await data(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
+  expect((await dataOf(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
   expect(await differences(server)).toEqual([]);
   const listedCommits = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
   expect(listedCommits['total']).toBe(40);
@@ -64,14 +64,14 @@ test('a cursor keeps reading its version while imports and merges run (Q8)', asy
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
     const id = await newEmptyDataset('walked');
     for (let i = 0; i < 15; i++) await addRecords(id, 10 * i, 2);
-    const wholeResults = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const wholeResults = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     const before = (await server.store.snapshot(id)).segments.length;
     expect(before).toBe(15);
     const found: unknown[] = [];
     let cursor: unknown = true;
     let from = 1_000;
     while (cursor !== null) {
-      const page = await data(id, { ...query, limit: 4, cursor });
+      const page = await dataOf(id, { ...query, limit: 4, cursor });
       expect(page).toMatchObject({ total: wholeResults.length });
       found.push(...(page['results'] as unknown[]));
       cursor = page['cursor'];
@@ -81,7 +81,7 @@ test('a cursor keeps reading its version while imports and merges run (Q8)', asy
     expect(found).toEqual(wholeResults);
     const { segments } = await server.store.snapshot(id);
     expect(segments.length).toBeLessThan(16);
-    const now = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const now = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     expect(now.length).toBeGreaterThan(wholeResults.length);
   }
   expect(await differences(server)).toEqual([]);
@@ -104,7 +104,7 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
       const found: number[] = [];
       let total = 0;
       for (let cursor: unknown = true; cursor !== null;) {
-        const page = await data(ids[0]!, { limit: 7, cursor, fields: ['n'] });
+        const page = await dataOf(ids[0]!, { limit: 7, cursor, fields: ['n'] });
         total = page['total'] as number;
         found.push(...(page['results'] as { n: number }[]).map(({ n }) => n));
         cursor = page['cursor'];

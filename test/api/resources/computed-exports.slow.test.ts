@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { differences } from '../read-table.js';
+import { differencesOf } from '../read-table.js';
 import { startLab } from '../lab.js';
 import { sampleFields, sampleRecords } from '../sample-records.js';
 import { idOf, waitFor, type Answer } from '../server.js';
@@ -59,7 +59,7 @@ async function bytesOf(done: Answer): Promise<Buffer> {
 }
 
 /** The records of the JSON page of a query. */
-async function page(body: object): Promise<readonly Row[]> {
+async function resultsOf(body: object): Promise<readonly Row[]> {
   const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
   expect([status, status === 200 ? '' : text]).toEqual([200, '']);
   return json['results'] as readonly Row[];
@@ -91,7 +91,7 @@ async function expectAlike(
   some: readonly string[] = formats,
 ): Promise<readonly Row[]> {
   const [wanted, json, ...others] = await Promise.all([
-    page({ ...params, ...body }),
+    resultsOf({ ...params, ...body }),
     ...['json', ...some].map((format) => exportRecords({ format, params, ...body })),
   ]);
   const lines = gunzipSync(await bytesOf(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
@@ -99,12 +99,12 @@ async function expectAlike(
   expect(json!.json['documents_count']).toBe(wanted.length);
   for (const [i, format] of some.entries()) {
     const done = others[i]!;
-    const found = await differences(format, await bytesOf(done), wanted);
+    const found = await differencesOf(format, await bytesOf(done), wanted);
     expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
   }
   for (const [type, format] of pageTypes) {
     const bytes = await pageOf({ ...params, ...body }, type);
-    expect([type, (await differences(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
+    expect([type, (await differencesOf(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
   }
   return wanted;
 }
@@ -206,7 +206,7 @@ describe('every format has what the page has', () => {
       late: n < 19_999 ? null : [1],
     }));
     const bytes = await bytesOf(await exportRecords({ ...body, format: 'parquet' }));
-    expect((await differences('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
+    expect((await differencesOf('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
   });
 
   test('of values that a type cannot have, with a warning', async () => {

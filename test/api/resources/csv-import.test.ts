@@ -17,7 +17,7 @@ async function importFile(datasetId: number, objectId: number, params?: object) 
   return (await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function records(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
+async function recordsOf(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
   const page = await ann.post(`/v2/datasets/${datasetId}/data`, {
     exclude_fields: ['_id', '_commit'],
     ...body,
@@ -30,7 +30,7 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
   const text = 'symbol,start,note\nBRCA2,32315474,"two\nlines, and ""more"""\nTP53,7668402,\n';
   const done = await importFile(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
   expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-  expect(await records(datasetId)).toEqual([
+  expect(await recordsOf(datasetId)).toEqual([
     { symbol: 'BRCA2', start: 32315474, note: 'two\nlines, and "more"' },
     { symbol: 'TP53', start: 7668402, note: null },
   ]);
@@ -42,12 +42,12 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
     ['start', 'double', 1],
     ['note', 'string', 2],
   ]);
-  expect(await records(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
+  expect(await recordsOf(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
 
   // A second file: the fields are known, and only what is new comes behind them.
   const secondFile = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
   expect((await importFile(datasetId, secondFile, { delimiter: ';' }))['status']).toBe('completed');
-  expect((await records(datasetId)).at(-1)).toEqual({
+  expect((await recordsOf(datasetId)).at(-1)).toEqual({
     symbol: '2',
     start: 1,
     note: null,
@@ -62,7 +62,7 @@ test('a large file with cells over many lines comes in whole, in its order', asy
   const datasetId = await newDataset('large');
   const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
   expect((await importFile(datasetId, objectId))['error_message']).toBeNull();
-  const found = await records(datasetId, { limit: 3000 });
+  const found = await recordsOf(datasetId, { limit: 3000 });
   expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
   expect(found[7]).toEqual({ n: 7, cell, late: '7' });
   expect(found[2400]).toEqual({ n: 2400, cell: 'x', late: 'text' });

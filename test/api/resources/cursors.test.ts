@@ -16,23 +16,23 @@ async function addRecords(from: number, count: number): Promise<void> {
   expect(json['status']).toBe('completed');
 }
 
-const page = async (body: object): Promise<Record<string, unknown>> =>
+const dataPage = async (body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
-const numbers = (json: Record<string, unknown>): number[] =>
+const numbersOf = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
 test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const before = numbers(await page({ ...query, limit: 1_000 }));
+    const before = numbersOf(await dataPage({ ...query, limit: 1_000 }));
     const found: number[] = [];
     let cursor: unknown = true;
     let pages = 0;
     while (cursor !== null) {
-      const json = await page({ ...query, limit: 4, cursor, facets: { even: {} } });
+      const json = await dataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
       expect(json).toMatchObject({ total: before.length, offset: null });
       // Facets come with the first page.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
-      found.push(...numbers(json));
+      found.push(...numbersOf(json));
       cursor = json['cursor'];
       if ((pages += 1) === 2) await addRecords(100, 3);
     }
@@ -42,13 +42,13 @@ test('a cursor reads one version while records are added, and ends with null (Q8
 });
 
 test('an answer to a request without a cursor has none, and * begins one too', async () => {
-  expect(Object.hasOwn(await page({ limit: 1 }), 'cursor')).toBe(false);
-  expect(typeof (await page({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
-  expect((await page({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
+  expect(Object.hasOwn(await dataPage({ limit: 1 }), 'cursor')).toBe(false);
+  expect(typeof (await dataPage({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
+  expect((await dataPage({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
 });
 
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
-  const { cursor } = await page({ limit: 2, cursor: true });
+  const { cursor } = await dataPage({ limit: 2, cursor: true });
   const text = cursor as string;
   const refusalOf = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
     const { status, json } = await ann.post(path, body);

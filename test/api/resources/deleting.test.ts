@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Everything below the data folder's parts, by name. */
-async function files(
+async function filesOfServer(
   part: 'objects' | 'exports' | 'scratch' | 'datasets',
 ): Promise<readonly string[]> {
   const names = await readdir(server.data.path(part));
@@ -29,7 +29,7 @@ async function files(
 
 test('deleting a vault takes its files, exports and jobs along', async () => {
   const fixture = await makeFixture(ann, 'Doomed');
-  expect(await files('exports')).not.toEqual([]);
+  expect(await filesOfServer('exports')).not.toEqual([]);
   expect((await ann.delete(`/v2/vaults/${fixture.vaultId}`)).status).toBe(200);
   for (const path of [
     `/v2/objects/${fixture.fileId}`,
@@ -50,8 +50,8 @@ test('deleting a vault takes its files, exports and jobs along', async () => {
   ]) {
     expect(listOf(await ann.get(path))).toEqual([]);
   }
-  expect(await files('objects')).toEqual([]);
-  expect(await files('exports')).toEqual([]);
+  expect(await filesOfServer('objects')).toEqual([]);
+  expect(await filesOfServer('exports')).toEqual([]);
 });
 
 test.each(['dataset', 'vault', 'import'])(
@@ -85,7 +85,9 @@ test.each(['dataset', 'vault', 'import'])(
     expect((await ann.delete(String(path))).status).toBe(200);
     expect((await ann.get(`/v2/dataset_imports/${idOf(job)}`)).status).toBe(404);
     expect(
-      (await files('scratch')).filter((name) => name.startsWith(String(job.json['task_id']))),
+      (await filesOfServer('scratch')).filter((name) =>
+        name.startsWith(String(job.json['task_id'])),
+      ),
     ).toEqual([]);
     // The server goes on.
     const otherVault = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));

@@ -10,7 +10,7 @@ import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
 const { server, ann, newDataset, newFile } = await startLab();
 
-async function run(body: object): Promise<Answer> {
+async function runImport(body: object): Promise<Answer> {
   const createdImport = await ann.post('/v2/dataset_imports', body);
   expect(createdImport.status).toBe(201);
   return waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
@@ -23,8 +23,8 @@ interface Report {
   readonly sample_left_out: number;
   readonly sample_budget: string | null;
 }
-const metadata = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
-const reportOf = (answer: Answer) => metadata(answer)['dry_run'] as Report;
+const metadataOf = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
+const reportOf = (answer: Answer) => metadataOf(answer)['dry_run'] as Report;
 
 /** Everything of a dataset that a dry run might touch. */
 async function stateOf(datasetId: number): Promise<unknown> {
@@ -39,19 +39,19 @@ async function stateOf(datasetId: number): Promise<unknown> {
 /** A dry run says what the import then does, and does nothing itself. */
 async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
   const before = await stateOf(datasetId);
-  const dryRun = await run({ ...body, dataset_id: datasetId, dry_run: true });
+  const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });
   expect(dryRun.json['error_message']).toBeNull();
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
   expect(await stateOf(datasetId)).toEqual(before);
 
   const countAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
-  const real = await run({ ...body, dataset_id: datasetId });
+  const real = await runImport({ ...body, dataset_id: datasetId });
   expect(real.json).toMatchObject({ status: 'completed', dry_run: false });
   const offset = Number(countAnswer.json['total']);
   const page = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, page);
   expect(reportOf(dryRun).sample).toEqual(answer.json['results']);
-  const [one, other] = [dryRun, real].map((answer) => metadata(answer));
+  const [one, other] = [dryRun, real].map((answer) => metadataOf(answer));
   expect(one!['validation']).toEqual(other!['validation']);
   expect(one!['receipt']).toEqual({ ...(other!['receipt'] as object), is_committed: false });
   expect(reportOf(dryRun).records).toBe(Number(answer.json['total']) - offset);
@@ -102,7 +102,7 @@ describe('a dry run', () => {
 
   test('of a manifest with several files takes the first records of all', async () => {
     const datasetId = await newDataset();
-    await run({ dataset_id: datasetId, records: [{ a: 1, old: 'x' }] });
+    await runImport({ dataset_id: datasetId, records: [{ a: 1, old: 'x' }] });
     const files = [
       await newFile('one.json', '{"a":2,"b":[1]}\n'),
       await newFile('two.csv', 'a,b,c\n3,,z\n'),
@@ -124,13 +124,13 @@ describe('a dry run', () => {
 
   test('fails like the import would, with codes, positions and the rejected records', async () => {
     const datasetId = await newDataset();
-    await run({ dataset_id: datasetId, records: [{ n: 1 }] });
+    await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
     const before = await stateOf(datasetId);
     const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
-    const [dry, real] = [await run({ ...body, dry_run: true }), await run(body)];
+    const [dry, real] = [await runImport({ ...body, dry_run: true }), await runImport(body)];
     expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
     expect(dry.json['error_message']).toBe(real.json['error_message']);
-    expect(metadata(dry)['validation']).toEqual(metadata(real)['validation']);
+    expect(metadataOf(dry)['validation']).toEqual(metadataOf(real)['validation']);
     expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
     expect(await stateOf(datasetId)).toEqual(before);
   });
@@ -141,7 +141,7 @@ describe('a dry run', () => {
       i,
       words: Array(Math.floor(size / 1_000)).fill('w'.repeat(997)),
     }));
-    const dryRun = await run({ dataset_id: await newDataset(), records, dry_run: true });
+    const dryRun = await runImport({ dataset_id: await newDataset(), records, dry_run: true });
     const { sample, sample_left_out: left, sample_budget } = reportOf(dryRun);
     expect(sample).toEqual(records.slice(0, sample.length));
     expect([sample.length, left]).toEqual([4, 2]);

@@ -13,10 +13,10 @@ async function importRecords(body: object): Promise<Record<string, unknown>> {
   return json;
 }
 
-const detections = (json: Record<string, unknown>): unknown =>
+const detectionsOf = (json: Record<string, unknown>): unknown =>
   (json['metadata'] as { validation: { detections: unknown } }).validation.detections;
 
-async function entities(datasetId: number): Promise<Record<string, unknown>> {
+async function entitiesOf(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const found = fields.filter((field) => field['entity_type'] !== null);
   return Object.fromEntries(found.map((field) => [field['name'], field['entity_type']]));
@@ -42,7 +42,7 @@ describe('a ClinVar file', () => {
     expect((await fetch(object.json['upload_url'] as string, putRequest)).status).toBe(200);
     const datasetId = await newDataset();
     const json = await importRecords({ dataset_id: datasetId, object_id: idOf(object) });
-    expect(await entities(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
+    expect(await entitiesOf(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
     const { receipt } = json['metadata'] as { receipt: { sources: { meanings: unknown }[] } };
     expect(receipt.sources[0]!.meanings).toEqual(
       expect.arrayContaining([
@@ -104,7 +104,7 @@ describe('a file of T2T-CHM13', () => {
     const datasetId = await newDataset();
     const data_records = [{ variant: 'T2T-CHM13-7-55-55-T', place: 'T2T-CHM13-7-55-60' }];
     await importRecords({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
-    expect(await entities(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
+    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
   });
 }); // prettier-ignore
 
@@ -112,12 +112,12 @@ describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();
     const json = await importRecords({ dataset_id: datasetId, data_records: records });
-    expect(await entities(datasetId)).toEqual({
+    expect(await entitiesOf(datasetId)).toEqual({
       gene: 'gene',
       variant: 'variant',
       'info.symbols': 'gene',
     });
-    expect(detections(json)).toEqual([
+    expect(detectionsOf(json)).toEqual([
       { field: 'gene', entity_type: 'gene', sampled: 2, matched: 2 },
       { field: 'variant', entity_type: 'variant', sampled: 2, matched: 2 },
       { field: 'info.symbols', entity_type: 'gene', sampled: 2, matched: 2 },
@@ -130,7 +130,7 @@ describe('an import', () => {
     const datasetId = await newDataset();
     const entity_params = { entity_types: ['literature', 'sample'] };
     await importRecords({ dataset_id: datasetId, data_records: records, entity_params });
-    expect(await entities(datasetId)).toEqual({
+    expect(await entitiesOf(datasetId)).toEqual({
       'info.pmid': 'literature',
       'patient.sample_id': 'sample',
     });
@@ -151,8 +151,8 @@ describe('an import', () => {
       data_records: records,
       entity_params,
     });
-    expect(await entities(datasetId)).toEqual({});
-    expect(detections(json)).toEqual(told);
+    expect(await entitiesOf(datasetId)).toEqual({});
+    expect(detectionsOf(json)).toEqual(told);
   });
 
   test('keeps what the dataset, the request and earlier data say', async () => {
@@ -169,15 +169,15 @@ describe('an import', () => {
       data_records: [first],
       target_fields,
     });
-    expect(await entities(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
-    expect(detections(json)).toBeNull();
+    expect(await entitiesOf(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
+    expect(detectionsOf(json)).toBeNull();
     const moreRecords = others.map((record) => ({
       ...record,
       state: 'GRCH38-7-1-1-T',
       gene2: 'TP53',
     }));
     await importRecords({ dataset_id: datasetId, data_records: moreRecords });
-    expect(await entities(datasetId)).toEqual({
+    expect(await entitiesOf(datasetId)).toEqual({
       gene: 'sample',
       variant: 'dataset',
       gene2: 'gene',
@@ -213,6 +213,6 @@ describe('an import', () => {
     const body = new Uint8Array(readFileSync('test/fixtures/vcf/vep_csq_split.vcf.gz'));
     await fetch(String(createdObject.json['upload_url']), { method: 'PUT', body });
     await importRecords({ dataset_id: datasetId, object_id: idOf(createdObject) });
-    expect(await entities(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
+    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
   });
 });

@@ -42,7 +42,7 @@ async function importRecords(
 }
 
 /** The records without nulls. */
-async function records(): Promise<readonly Record<string, unknown>[]> {
+async function allRecords(): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as object[]).map((record) =>
@@ -59,7 +59,7 @@ async function storedRecords(
   await newDataset();
   const done = await importRecords(source, targetFields, more);
   expect([done.status, done.error_message]).toEqual(['completed', null]);
-  return records();
+  return allRecords();
 }
 
 async function typeOf(name: string): Promise<unknown> {
@@ -135,7 +135,7 @@ describe('expressions of target fields', () => {
       fields,
     );
     expect(done.status).toBe('completed');
-    expect(await records()).toEqual([
+    expect(await allRecords()).toEqual([
       {
         n: 4,
         d: 0,
@@ -300,9 +300,9 @@ describe('expressions of target fields', () => {
     const dryRun = await importRecords(source, fields, { ...rules, dry_run: true });
     expect(dryRun.metadata['dry_run']).toMatchObject({});
     expect(JSON.stringify(dryRun.metadata['dry_run'])).toContain('twice');
-    expect(await records()).toEqual([]);
+    expect(await allRecords()).toEqual([]);
     const done = await importRecords(source, fields, rules);
-    expect(await records()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
+    expect(await allRecords()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
     const [error] = done.metadata.validation.warnings.filter(({ code }) => code === 500);
     expect(error).toMatchObject({ field: 'twice', line: 4 });
   });
@@ -315,10 +315,10 @@ describe('expressions of target fields', () => {
     const fields = [{ name: 'm', expression: 'record.n + 10 if record._id else 0' }];
     for (const commit_mode of ['upsert', 'overwrite'])
       await importRecords([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
-    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15 }]);
+    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15 }]);
     const keyed = { commit_mode: 'upsert', id_fields: ['k'] };
     await importRecords([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
-    expect(await records()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
+    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
   });
 
   test('fit the types of the dataset', async () => {
@@ -338,7 +338,7 @@ describe('expressions of target fields', () => {
       ],
       computedFields,
     );
-    expect(await records()).toEqual([
+    expect(await allRecords()).toEqual([
       { n: 7, i: 1, s: '1.0' },
       { i: 2.5, s: '2.5', _errors: { n: "Invalid value for data type integer: 'x'" } },
     ]);

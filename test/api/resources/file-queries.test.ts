@@ -17,7 +17,7 @@ const { server, ann, vaultId } = await startLab();
 
 type Cells = Readonly<Record<string, string | null>>;
 
-async function upload(filename: string, bytes: string | Uint8Array): Promise<number> {
+async function uploadFile(filename: string, bytes: string | Uint8Array): Promise<number> {
   const createdObject = await ann.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
@@ -51,25 +51,25 @@ const rows: readonly Cells[] = Array.from({ length: 700 }, (_, i) => ({
 }));
 const quoteCell = (cell: string | null): string =>
   /[",\t]/.test(cell ?? '') ? `"${cell!.replaceAll('"', '""')}"` : (cell ?? '');
-const text = (delimiter: string): string =>
+const tableText = (delimiter: string): string =>
   [[...names], ...rows.map((row) => names.map((name) => quoteCell(row[name]!)))]
     .map((line) => `${line.join(delimiter)}\n`)
     .join('');
 const lowerCase = (value: string | null): string | undefined => value?.toLowerCase();
 /** What the cell writes as a number; undefined for none. */
-const number = (cell: string | null): number | undefined =>
+const numberOfCell = (cell: string | null): number | undefined =>
   cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
 
 describe('the whole file', () => {
   test.each([
-    ['a.csv', () => text(',')],
-    ['a.tsv', () => text('\t')],
-    ['a.txt', () => text('\t')],
-    ['a.bed', () => text('\t')],
-    ['a.CSV.gz', () => gzipSync(text(','))],
-    ['a.txt.gz', () => gzipSync(text('\t'))],
+    ['a.csv', () => tableText(',')],
+    ['a.tsv', () => tableText('\t')],
+    ['a.txt', () => tableText('\t')],
+    ['a.bed', () => tableText('\t')],
+    ['a.CSV.gz', () => gzipSync(tableText(','))],
+    ['a.txt.gz', () => gzipSync(tableText('\t'))],
   ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
-    const id = await upload(name, bytes());
+    const id = await uploadFile(name, bytes());
     expect(await fieldsOf(id)).toEqual(names);
     const { status, json } = await ask(id, { limit: 1_000 });
     expect(status).toBe(200);
@@ -84,7 +84,10 @@ describe('the whole file', () => {
       .trimEnd()
       .split('\n');
     const [head, ...lines] = plainLines.map((line) => line.split('\t'));
-    const id = await upload('regions.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2'));
+    const id = await uploadFile(
+      'regions.tsv.bz2',
+      readFileSync('test/fixtures/files/regions.tsv.bz2'),
+    );
     const { json } = await ask(id, { limit: 1_000 });
     expect(json['results']).toEqual(
       lines.map((line) => Object.fromEntries(head!.map((name, i) => [name, line[i] || null]))),
@@ -98,7 +101,7 @@ describe('the whole file', () => {
       { n: null, x: null, s: '', flag: null, tags: null, deep: null, none: null, more: 7 },
     ];
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-    const id = await upload(name, name.endsWith('gz') ? gzipSync(lines) : lines);
+    const id = await uploadFile(name, name.endsWith('gz') ? gzipSync(lines) : lines);
     expect(await fieldsOf(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
     const { json } = await ask(id);
     expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
@@ -107,13 +110,13 @@ describe('the whole file', () => {
   });
 
   test('a header line of BED may begin with #, and a file of a header has no records', async () => {
-    const bed = await upload('x.bed', '#chrom\tstart\nchr1\t5\n');
+    const bed = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
     expect(await fieldsOf(bed)).toEqual(['#chrom', 'start']);
     expect((await ask(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
-    const emptyTable = await upload('none.csv', 'a,b\n');
+    const emptyTable = await uploadFile('none.csv', 'a,b\n');
     expect(await fieldsOf(emptyTable)).toEqual(['a', 'b']);
     expect((await ask(emptyTable)).json).toMatchObject({ results: [], total: 0, offset: null });
-    const empty = await upload('empty.csv', '');
+    const empty = await uploadFile('empty.csv', '');
     expect(await fieldsOf(empty)).toEqual([]);
     expect((await ask(empty)).json).toMatchObject({ results: [], total: 0 });
   });
@@ -122,11 +125,11 @@ describe('the whole file', () => {
 describe('filters, fields and pages', () => {
   let id: number;
   beforeAll(async () => {
-    id = await upload('filters.csv', text(','));
+    id = await uploadFile('filters.csv', tableText(','));
   });
 
   const gene = (row: Cells): string | null => row['gene']!;
-  const score = (row: Cells): number => number(row['score']!) ?? Number.NaN;
+  const score = (row: Cells): number => numberOfCell(row['score']!) ?? Number.NaN;
   const cases: readonly (readonly [unknown, (row: Cells) => boolean])[] = [
     [[['gene', 'tp53']], (row) => lowerCase(gene(row)) === 'tp53'],
     [[['gene', null]], (row) => gene(row) === null],
@@ -172,7 +175,7 @@ describe('filters, fields and pages', () => {
 
   test('numbers are compared where a cell spells one in digits, and nowhere else', async () => {
     const cells = ['12', '1_2', 'inf', '-Infinity', 'nan', ' 12 ', '+12', '12.', '1.2e1', '.5', '1e999', '0x0c', '1,2', '']; // prettier-ignore
-    const numbers = await upload('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
+    const numbers = await uploadFile('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
     const found = async (filters: unknown): Promise<unknown[]> => {
       const { json } = await ask(numbers, { filters });
       return (json['results'] as Cells[]).map(({ v }) => v);
@@ -232,7 +235,7 @@ describe('filters, fields and pages', () => {
 describe('refusals', () => {
   let id: number;
   beforeAll(async () => {
-    id = await upload('refusals.csv', 'a,b\n1,x\n');
+    id = await uploadFile('refusals.csv', 'a,b\n1,x\n');
   });
 
   test.each([
@@ -263,7 +266,7 @@ describe('refusals', () => {
   test('files that cannot be queried say why', async () => {
     const postObject = (object: object): Promise<Answer> =>
       ann.post('/v2/objects', { vault_id: vaultId, ...object });
-    const vcf = await upload('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
+    const vcf = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
     expect((await ask(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
     const folder = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
     const dataset = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
@@ -276,7 +279,7 @@ describe('refusals', () => {
   });
 
   test('cells beyond the header are texts in columns named by position', async () => {
-    const wideFile = await upload('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
+    const wideFile = await uploadFile('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
     const { json } = await ask(wideFile);
     expect(json['results']).toMatchObject([{ a: '1', b: '2' }, { a: '1', b: '2', column_2: '3' }]);
   }); // prettier-ignore
@@ -286,7 +289,7 @@ describe('refusals', () => {
     ['bad.json', '{"a":1}\n{"a":\n', 'bad.json, line 2: '],
     ['not.csv.gz', 'PK\u0003\u0004', 'not.csv.gz'],
   ])('%s is a 400 with file, line and reason', async (name, bytes, reason) => {
-    const badFile = await upload(name, bytes);
+    const badFile = await uploadFile(name, bytes);
     for (let i = 0; i < 2; i++) {
       const { status, json } = await ask(badFile);
       expect([status, String(json['detail'])]).toEqual([400, expect.stringContaining(reason)]);
@@ -297,7 +300,7 @@ describe('refusals', () => {
 
 describe('tables are created once', () => {
   test('a second query reads the table that the first has created', async () => {
-    const id = await upload('once.csv', text(','));
+    const id = await uploadFile('once.csv', tableText(','));
     await ask(id);
     const tableFiles = tablesOf(id);
     expect(tableFiles.length).toBeGreaterThan(1);
@@ -307,7 +310,7 @@ describe('tables are created once', () => {
   });
 
   test('two at once share one', async () => {
-    const id = await upload('both.csv', text(','));
+    const id = await uploadFile('both.csv', tableText(','));
     const answers = await Promise.all([ask(id), ask(id), ann.get(`/v2/objects/${id}/fields`)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
@@ -315,7 +318,7 @@ describe('tables are created once', () => {
   });
 
   test('another upload brings another table, a deletion takes it', async () => {
-    const id = await upload('twice.csv', 'a\n1\n');
+    const id = await uploadFile('twice.csv', 'a\n1\n');
     expect((await ask(id)).json['results']).toEqual([{ a: '1' }]);
     const version = (await server.catalog.fileVersions.get(id, 1))!;
     const secondUrl = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
@@ -328,7 +331,10 @@ describe('tables are created once', () => {
   });
 
   test('those used longest ago go when the budget is reached', async () => {
-    const [first, second] = [await upload('1.csv', text(',')), await upload('2.csv', text(','))];
+    const [first, second] = [
+      await uploadFile('1.csv', tableText(',')),
+      await uploadFile('2.csv', tableText(',')),
+    ];
     const changedBudgets = budgets as unknown as Record<string, number>;
     const before = budgets.fileTableBytes;
     changedBudgets['fileTableBytes'] = 2.5 * (1 << 20); // two small tables
@@ -336,7 +342,7 @@ describe('tables are created once', () => {
       await ask(first);
       await ask(second);
       await ask(first);
-      await ask(await upload('3.csv', text(',')));
+      await ask(await uploadFile('3.csv', tableText(',')));
       expect([tablesOf(first).length > 0, tablesOf(second)]).toEqual([true, []]);
       expect((await ask(second)).json['total']).toBe(rows.length);
     } finally {
@@ -345,7 +351,7 @@ describe('tables are created once', () => {
   });
 
   test('whoever waits gets the table though the worker dies', async () => {
-    const id = await upload('dies.csv', text(','));
+    const id = await uploadFile('dies.csv', tableText(','));
     const pendingAnswer = ask(id);
     const pid = server.scheduler.status().workerPid!;
     process.kill(pid, 'SIGKILL');
@@ -353,7 +359,7 @@ describe('tables are created once', () => {
   });
 
   test('when no request waits any longer, the creation stops and leaves no files', async () => {
-    const id = await upload('left.csv', text(','));
+    const id = await uploadFile('left.csv', tableText(','));
     const file = { objectId: id, revision: 1, filename: 'left.csv' };
     const abort = new AbortController();
     const { fileTables } = server.scheduler;
@@ -376,7 +382,7 @@ test('a file that is too large as a table is refused, and the budget is named (T
     const vault = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
     const file = { vault_id: vault, object_type: 'file', filename: 'large.csv' };
     const createdObject = await ben.post('/v2/objects', file);
-    await send('', 'PUT', String(createdObject.json['upload_url']), text(','));
+    await send('', 'PUT', String(createdObject.json['upload_url']), tableText(','));
     const { status, json } = await ben.post(`/v2/objects/${idOf(createdObject)}/data`, {});
     expect([status, json['detail']]).toEqual([
       400,
@@ -395,8 +401,8 @@ test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})
   const pid = server.scheduler.status().workerPid;
   const json = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const sources: readonly (readonly [string, Uint8Array])[] = [
-    ['m.csv', Buffer.from(text(','))],
-    ['m.tsv.gz', gzipSync(text('\t'))],
+    ['m.csv', Buffer.from(tableText(','))],
+    ['m.tsv.gz', gzipSync(tableText('\t'))],
     ['m.json', Buffer.from(json)],
     ['m.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2')],
   ];
@@ -407,7 +413,7 @@ test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})
       damagedBytes[Math.floor(randomNumber() * damagedBytes.length)] = Math.floor(
         randomNumber() * 256,
       );
-    const { status, json: answer } = await ask(await upload(name, damagedBytes));
+    const { status, json: answer } = await ask(await uploadFile(name, damagedBytes));
     const isTold = status === 200 || String(answer['detail']).startsWith('m');
     expect([name, [200, 400].includes(status), isTold]).toEqual([name, true, true]);
   }

@@ -32,11 +32,11 @@ async function putFile(
 ): Promise<Answer> {
   const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename, ...more }); // prettier-ignore
   expect([filename, createdObject.status]).toEqual([filename, 201]);
-  if (content !== null) expect((await upload(createdObject, content)).status).toBe(200);
+  if (content !== null) expect((await uploadContent(createdObject, content)).status).toBe(200);
   return createdObject;
 }
 
-function upload(made: Answer, content: string): Promise<Answer> {
+function uploadContent(made: Answer, content: string): Promise<Answer> {
   return send('', 'PUT', String(made.json['upload_url']), content);
 }
 
@@ -45,15 +45,15 @@ async function readPath(path: string, who: Client = ann): Promise<string> {
   return (await send('', 'GET', String(json['download_url']))).text;
 }
 
-const current = (id: number): Promise<string> => readPath(`/v2/objects/${id}/download`);
+const currentContent = (id: number): Promise<string> => readPath(`/v2/objects/${id}/download`);
 
 /** Number, deletion and content of the versions, as the list has them. */
-async function versions(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
+async function versionsOf(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
   const list = listOf(await ann.get(`/v2/objects/${id}/versions${query}`));
   return list.map((one) => [one['id'], one['is_deleted'], one['is_current']]);
 }
 
-async function contents(id: number): Promise<readonly string[]> {
+async function contentsOf(id: number): Promise<readonly string[]> {
   const names = await readdir(server.data.objects);
   return names.filter((name) => name.startsWith(`${id}-`)).toSorted();
 }
@@ -76,14 +76,14 @@ describe('a file that is created under an existing name', () => {
     });
     const before = { size: 5, md5: md5Of('first'), availability: 'available', upload_url: null };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(before);
-    expect(await current(id)).toBe('first');
-    expect((await upload(secondVersion, 'wrong!')).status).toBe(400);
-    expect(await current(id)).toBe('first');
-    expect((await upload(secondVersion, 'second')).status).toBe(200);
+    expect(await currentContent(id)).toBe('first');
+    expect((await uploadContent(secondVersion, 'wrong!')).status).toBe(400);
+    expect(await currentContent(id)).toBe('first');
+    expect((await uploadContent(secondVersion, 'second')).status).toBe(200);
     const after = { size: 6, md5: md5Of('second'), version_count: 2, availability: 'available' };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(after);
-    expect(await current(id)).toBe('second');
-    expect(await versions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect(await currentContent(id)).toBe('second');
+    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
     expect(await readPath(`/v2/objects/${id}/versions/1`)).toBe('first');
     expect(await fileBytes()).toBe(11);
   });
@@ -125,16 +125,16 @@ describe('a file that is created under an existing name', () => {
     expect([idOf(again), again.json['version_count']]).toEqual([id, 2]);
     expect(again.json).toMatchObject({ md5: md5Of('y'), availability: 'unverified' });
     expect(made.json['version_count']).toBe(2);
-    expect((await upload(again, 'y')).status).toBe(200);
-    expect(await versions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect((await uploadContent(again, 'y')).status).toBe(200);
+    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('gets versions in the order in which they were begun', async () => {
     const id = idOf(await putFile('order.txt', '1'));
     const [second, third] = [await putFile('order.txt', null), await putFile('order.txt', null)];
-    await upload(third, '3');
-    await upload(second, '2');
-    expect(await current(id)).toBe('3');
+    await uploadContent(third, '3');
+    await uploadContent(second, '2');
+    expect(await currentContent(id)).toBe('3');
     expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('2');
   });
 });
@@ -143,12 +143,12 @@ describe('an upload to the address of a file that has content', () => {
   test('adds a version, but none for the content that it has', async () => {
     const firstVersion = await putFile('again.txt', 'first');
     const id = idOf(firstVersion);
-    await upload(firstVersion, 'first');
-    expect(await versions(id)).toHaveLength(1);
-    await upload(firstVersion, 'second');
-    await upload(firstVersion, 'first');
-    expect(await versions(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
+    await uploadContent(firstVersion, 'first');
+    expect(await versionsOf(id)).toHaveLength(1);
+    await uploadContent(firstVersion, 'second');
+    await uploadContent(firstVersion, 'first');
+    expect(await versionsOf(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
   });
 
   test('replaces the content in a vault that keeps no versions', async () => {
@@ -156,9 +156,9 @@ describe('an upload to the address of a file that has content', () => {
     const id = idOf(firstVersion);
     const before = await fileBytes(plainId);
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    await upload(firstVersion, 'another');
-    expect(await versions(id)).toEqual([[2, false, true]]);
-    expect(await contents(id)).toEqual([`${id}-2`]);
+    await uploadContent(firstVersion, 'another');
+    expect(await versionsOf(id)).toEqual([[2, false, true]]);
+    expect(await contentsOf(id)).toEqual([`${id}-2`]);
     expect(await fileBytes(plainId)).toBe(before + 2);
     expect((await send('', 'GET', String(url))).status).toBe(404);
   });
@@ -171,16 +171,16 @@ describe('a version', () => {
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/versions/2`)).json;
     const deletionAnswer = await ann.delete(`/v2/objects/${id}/versions/2`);
     expect([deletionAnswer.status, deletionAnswer.json]).toEqual([200, expect.objectContaining({ id: 2, is_deleted: true, is_current: false })]); // prettier-ignore
-    expect(await current(id)).toBe('first');
+    expect(await currentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ version_count: 1, size: 5 });
-    expect(await versions(id, '')).toEqual([[1, false, true]]);
-    expect(await versions(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
+    expect(await versionsOf(id, '')).toEqual([[1, false, true]]);
+    expect(await versionsOf(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
     expect((await send('', 'GET', String(url))).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(404);
     const keptAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
     expect([keptAnswer.status, keptAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).json).toMatchObject({ is_deleted: false, is_current: true }); // prettier-ignore
-    expect(await current(id)).toBe('second');
+    expect(await currentContent(id)).toBe('second');
     expect((await send('', 'GET', String(url))).text).toBe('second');
   });
 
@@ -190,8 +190,8 @@ describe('a version', () => {
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(400);
     expect((await ann.delete(`/v2/objects/${id}/versions/2`)).status).toBe(200);
     expect((await ann.delete(`/v2/objects/${id}/versions/1`)).status).toBe(409);
-    expect((await upload(second, 'late')).status).toBe(404);
-    expect(await contents(id)).toEqual([]);
+    expect((await uploadContent(second, 'late')).status).toBe(404);
+    expect(await contentsOf(id)).toEqual([]);
   });
 
   test('becomes current again as a new version with the same content', async () => {
@@ -200,7 +200,7 @@ describe('a version', () => {
     const restored = await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
     const shownVersion = { id: 3, object_id: id, md5: md5Of('first'), size: 5, is_current: true };
     expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shownVersion)]);
-    expect(await current(id)).toBe('first');
+    expect(await currentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ mimetype: 'text/plain', version_count: 3 }); // prettier-ignore
     expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('second');
     await putFile('restored.txt', null);
@@ -217,11 +217,11 @@ describe('a version', () => {
     const id = idOf(firstVersion);
     await putFile('s.txt', 'second', { vault_id: vault });
     await ann.patch(`/v2/vaults/${vault}`, { versioning: 'suspended' });
-    await upload(firstVersion, 'third');
-    expect(await versions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    await uploadContent(firstVersion, 'third');
+    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
     await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
-    expect(await versions(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
+    expect(await versionsOf(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
   });
 
   test('is removed with its content some days after its deletion, and its number is not used again', async () => {
@@ -235,22 +235,22 @@ describe('a version', () => {
     const options = { keepVersionsMs: 5000, report: (): void => undefined };
     const sweep = (now: number): Promise<void> => sweepExpired(server.catalog, server.data, { ...options, now }); // prettier-ignore
     await sweep(at + 5000);
-    expect(await contents(id)).toEqual([`${id}-1`, `${id}-2`]);
+    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`]);
     await sweep(at + 5001);
-    expect(await contents(id)).toEqual([`${id}-1`]);
+    expect(await contentsOf(id)).toEqual([`${id}-1`]);
     expect(await fileBytes(vault_id)).toBe(bytes - 6);
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
     await putFile('purged.txt', 'third', { vault_id });
-    expect(await versions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('goes with its file', async () => {
     const id = idOf(await putFile('deleted.txt', 'first'));
     await putFile('deleted.txt', 'second');
     await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect(await contents(id)).toHaveLength(2);
+    expect(await contentsOf(id)).toHaveLength(2);
     await ann.delete(`/v2/objects/${id}`);
-    expect(await contents(id)).toEqual([]);
+    expect(await contentsOf(id)).toEqual([]);
     expect((await ann.get(`/v2/objects/${id}/versions`)).status).toBe(404);
   });
 
@@ -287,7 +287,7 @@ describe('the rest of the server', () => {
     const path = `/v2/objects/${idOf(typedFile)}`;
     const mimetypeOf = async (): Promise<unknown> => (await ann.get(path)).json['mimetype'];
     await ann.patch(path, { mimetype: 'text/csv' });
-    await upload(typedFile, 'first');
+    await uploadContent(typedFile, 'first');
     expect(await mimetypeOf()).toBe('text/csv');
     await putFile('typed.txt', 'second', { mimetype: 'text/x-log' });
     expect(await mimetypeOf()).toBe('text/x-log');
@@ -312,10 +312,10 @@ describe('the rest of the server', () => {
         parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
       const previous = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
-      expect(await current(id)).toBe(previous);
+      expect(await currentContent(id)).toBe(previous);
       const { upload_id, upload_key: physical_object_id } = json;
       const done = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
-      expect([done.status, await current(id)]).toEqual([200, bytes]);
+      expect([done.status, await currentContent(id)]).toEqual([200, bytes]);
     }
     const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];
@@ -323,7 +323,7 @@ describe('the rest of the server', () => {
     expect(await readdir(server.data.parts)).toEqual([`${id}-4`]);
     expect((await ann.delete(`/v2/objects/${id}/multipart-upload`)).status).toBe(200);
     expect(await readdir(server.data.parts)).toEqual([]);
-    expect((await current(id)).startsWith('y')).toBe(true);
+    expect((await currentContent(id)).startsWith('y')).toBe(true);
   });
 
   test('queries the current version', async () => {
@@ -343,7 +343,7 @@ describe('the rest of the server', () => {
     expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/copied-1.txt`));
     expect(copy).toMatchObject({ version_count: 1, size: 6, md5: md5Of('second') });
-    expect(await current(Number(copy!['id']))).toBe('second');
+    expect(await currentContent(Number(copy!['id']))).toBe('second');
   });
 
   test('exports to the path of a file as its next version', async () => {
@@ -354,7 +354,11 @@ describe('the rest of the server', () => {
       const body = { dataset_id, format: 'csv', target_full_path: 'Versions:/out/a.csv' };
       const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(await ann.post('/v2/dataset_exports', body))}`); // prettier-ignore
       const [file] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/out/a.csv`));
-      found.push([json['status'], file!['version_count'], await current(Number(file!['id']))]);
+      found.push([
+        json['status'],
+        file!['version_count'],
+        await currentContent(Number(file!['id'])),
+      ]);
     }
     const text = expect.stringMatching(/,a\r?\n.*,1\r?\n$/);
     expect(found).toEqual([['completed', 1, text], ['completed', 2, text]]); // prettier-ignore
@@ -370,7 +374,7 @@ describe('the rest of the server', () => {
       const sourceParams =
         key === 'manifest' ? { manifest: { files: [{ object_id: id }] } } : { object_id: id };
       const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...sourceParams });
-      await upload(file, '{"v":"second"}\n');
+      await uploadContent(file, '{"v":"second"}\n');
       expect(await server.catalog.imports.revisionOf(idOf(createdImport), id)).toBe(1);
       await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       const { results } = (await ann.post(`/v2/datasets/${dataset_id}/data`, { fields: ['v'] })).json; // prettier-ignore

@@ -81,7 +81,7 @@ function serveFiles(
   };
 }
 
-async function run(datasetId: number, files: unknown, at = lab) {
+async function runManifest(datasetId: number, files: unknown, at = lab) {
   const body = { dataset_id: datasetId, manifest: { files } };
   const createdImport = await at.ann.post('/v2/dataset_imports', body);
   if (createdImport.status !== 201)
@@ -90,7 +90,7 @@ async function run(datasetId: number, files: unknown, at = lab) {
   return (await waitFor(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function records(datasetId: number, at = lab): Promise<readonly unknown[]> {
+async function recordsOf(datasetId: number, at = lab): Promise<readonly unknown[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   return (await at.ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
@@ -119,7 +119,7 @@ describe('a manifest', () => {
       path === '/c.csv' ? { reader_params: { delimiter: ';' } } : { reader_params: null };
     const paths = Object.keys(samples);
     const byUrl = await newDataset();
-    const fetched = await run(
+    const fetched = await runManifest(
       byUrl,
       paths.map((path) => {
         const bytes = Buffer.from(samples[path]!);
@@ -133,10 +133,10 @@ describe('a manifest', () => {
       const id = await newFile(path.slice(1), samples[path]!);
       files.push({ object_id: id, md5: md5(samples[path]!), ...params(path) });
     }
-    expect((await run(byUpload, files))['status']).toBe('completed');
-    const found = await records(byUrl);
+    expect((await runManifest(byUpload, files))['status']).toBe('completed');
+    const found = await recordsOf(byUrl);
     expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
-    expect(found).toEqual(await records(byUpload));
+    expect(found).toEqual(await recordsOf(byUpload));
     expect(fetched['manifest']).toMatchObject({
       files: [{ url: host.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
     });
@@ -154,7 +154,7 @@ describe('a manifest', () => {
       '/z': '{"n":5}\n',
     });
     const datasetId = await newDataset();
-    const done = await run(datasetId, [
+    const done = await runManifest(datasetId, [
       { url: host.url('/download?id=1'), name: 'export.json' },
       { url: host.url('/x'), format: 'tsv' },
       { url: host.url('/y.txt'), reader_params: { reader: 'json' } },
@@ -162,7 +162,7 @@ describe('a manifest', () => {
       { url: host.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect((await records(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
+    expect((await recordsOf(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
       1, 2, 3, 4, 5,
     ]);
   });
@@ -271,13 +271,13 @@ describe('a manifest', () => {
       [{ base64_md5: Buffer.alloc(16).toString('base64') }, `m.json: its md5 is ${goodMd5}`],
       [{ size: 9 }, 'm.json: has 8 bytes, not the 9 that the manifest says (size)'],
     ] as const) {
-      const done = await run(datasetId, [{ object_id: id, ...entry }]);
+      const done = await runManifest(datasetId, [{ object_id: id, ...entry }]);
       expect(done['status']).toBe('failed');
       expect(done['error_message']).toContain(expected);
     }
-    expect(await records(datasetId)).toEqual([]);
+    expect(await recordsOf(datasetId)).toEqual([]);
     const right = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
-    expect((await run(datasetId, [right]))['status']).toBe('completed');
+    expect((await runManifest(datasetId, [right]))['status']).toBe('completed');
   });
 });
 
@@ -294,15 +294,15 @@ describe('N8: an encoding on top of the file', () => {
   ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
     serveFiles({ [path]: body }, headers);
     const datasetId = await newDataset();
-    const done = await run(datasetId, [{ url: host.url(path) }]);
+    const done = await runManifest(datasetId, [{ url: host.url(path) }]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await recordsOf(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   test('but no third layer is removed', async () => {
     serveFiles({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
     const datasetId = await newDataset();
-    const done = await run(datasetId, [{ url: host.url('/a.json.gz') }]);
+    const done = await runManifest(datasetId, [{ url: host.url('/a.json.gz') }]);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(/compressed twice/);
   });
@@ -397,12 +397,12 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       else bad(socket, text, nth);
     };
     const files = [goodFile, { url: host.url('/bad.json?secret=of-the-user'), ...more }];
-    const done = await run(datasetId, files, at);
+    const done = await runManifest(datasetId, files, at);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(expected);
     expect(done['error_message']).toMatch(/^bad\.json: /);
     expect((await at.server.store.snapshot(datasetId)).version).toBe(version);
-    expect(await records(datasetId, at)).toEqual([]);
+    expect(await recordsOf(datasetId, at)).toEqual([]);
     const seenTexts = [
       (await at.ann.get('/v2/tasks')).text,
       (await at.ann.get(`/v2/tasks/${String(done['task_id'])}`)).text,
@@ -419,7 +419,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     const before = host.connections;
     for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
-      const done = await run(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
+      const done = await runManifest(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
       expect([at, done['status'], done['error_message']]).toEqual([
         at,
         'failed',
@@ -457,16 +457,16 @@ test('a worker that dies while it fetches costs a second try and nothing else', 
     } else socket.end(answer('{"n":1}\n'));
   };
   const datasetId = await newDataset();
-  const done = await run(datasetId, [{ url: host.url('/a.json') }]);
+  const done = await runManifest(datasetId, [{ url: host.url('/a.json') }]);
   expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
-  expect(await records(datasetId)).toEqual([{ n: 1 }]);
+  expect(await recordsOf(datasetId)).toEqual([{ n: 1 }]);
 });
 
 test('a file of another host is listed with its progress', async () => {
   const body = '{"n":1}\n'.repeat(50_000);
   serveFiles({ '/p.json': body });
   const datasetId = await newDataset();
-  const done = await run(datasetId, [{ url: host.url('/p.json') }]);
+  const done = await runManifest(datasetId, [{ url: host.url('/p.json') }]);
   expect(done['metadata']).toMatchObject({
     progress: { processed_records: 50_000, total_bytes: body.length, percent: 100 },
   });

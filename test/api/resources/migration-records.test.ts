@@ -53,7 +53,7 @@ function withoutNulls(record: Record<string, unknown>): object {
 }
 
 /** What is left of the records of a page with the same expressions. */
-async function page(body: object): Promise<readonly unknown[]> {
+async function resultsOf(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {
     const { _id, _commit, ...rest } = record;
@@ -75,7 +75,7 @@ test('are those of a page of the source with the same expressions', async () => 
   const found = await storedWithoutNulls(target_id);
   const expectedCount = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
   expect(found).toHaveLength(expectedCount);
-  expect(found).toEqual(await page({ ...source_params, target_fields, annotator_params: explode }));
+  expect(found).toEqual(await resultsOf({ ...source_params, target_fields, annotator_params: explode }));
   expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: expectedCount - 1500, records_stored: expectedCount, records_rejected: 0 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${target_id}/commits`));
   expect(commit).toMatchObject({ records_added: expectedCount });

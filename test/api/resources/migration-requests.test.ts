@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function release(): void {
+function releaseMessages(): void {
   isHeld = false;
   for (const message of heldMessages.splice(0)) host.send(message);
 }
@@ -60,7 +60,7 @@ async function migrate(source_id: number, target_id: number, body: object = {}):
   return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
-async function numbers(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
+async function numbersOf(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000, ...body });
   return (json['results'] as readonly { readonly n: unknown }[]).map(({ n }) => n);
 }
@@ -74,11 +74,11 @@ describe('a deletion', () => {
     const body = { commit_mode: 'delete', source_params: { filters: [['n__range', [10, 19]]] } };
     const done = await migrate(dataset, dataset, body);
     const numbersLeft = rows.map(({ n }) => n).filter((n) => n < 10 || n > 19);
-    expect(await numbers(dataset)).toEqual(numbersLeft);
+    expect(await numbersOf(dataset)).toEqual(numbersLeft);
     expect(done.json).toMatchObject({ status: 'completed', documents_count: 10, commit_mode: 'delete' }); // prettier-ignore
     expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 10, ids_not_found: 0 } }); // prettier-ignore
     expect(commitOf(done)).toMatchObject({ mode: 'delete', records_modified: 10, records_total: 30, parent_job_model: 'datasets.DatasetMigration' }); // prettier-ignore
-    expect(await numbers(dataset, { as_of: before!['id'] })).toHaveLength(40);
+    expect(await numbersOf(dataset, { as_of: before!['id'] })).toHaveLength(40);
     const path = `/v2/datasets/${dataset}/diff?from=${String(before!['id'])}&limit=100`;
     const { json } = await ann.get(path);
     expect(json['counts']).toEqual({ added: 0, changed: 0, removed: 10 });
@@ -86,7 +86,7 @@ describe('a deletion', () => {
       `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
     );
     expect(rollbackAnswer.status).toBe(201);
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n));
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
   });
 
   test.each<[string, object, (n: number) => boolean]>([
@@ -98,9 +98,9 @@ describe('a deletion', () => {
     const dataset = await newFilledDataset();
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
     // Deleted rows stay deleted when more are.
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n).filter(stays));
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter(stays));
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params: { filters: [['n', 20]] } }); // prettier-ignore
-    expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
+    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
   });
 
   test('finds the records of another dataset, or of an earlier version, by their ids', async () => {
@@ -109,7 +109,7 @@ describe('a deletion', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 5 }, { n: 100 }] });
     const source_params = { as_of: first!['id'], filters: [['n__lt', 20]] };
     const done = await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
-    expect(await numbers(dataset)).toEqual([...rows.slice(20).map(({ n }) => n), 5, 100]);
+    expect(await numbersOf(dataset)).toEqual([...rows.slice(20).map(({ n }) => n), 5, 100]);
     expect(commitOf(done)).toMatchObject({ records_modified: 20 });
     const otherDataset = await newFilledDataset([{ n: 1 }]);
     const emptyMigration = await migrate(otherDataset, dataset, { commit_mode: 'delete' });
@@ -121,7 +121,7 @@ describe('a deletion', () => {
     const body = { commit_mode: 'delete', dry_run: true, source_params: { limit: 3 } };
     const done = await migrate(dataset, dataset, body);
     expect(done.json['metadata']).toMatchObject({ dry_run: { records_deleted: 3 } });
-    expect(await numbers(dataset)).toHaveLength(40);
+    expect(await numbersOf(dataset)).toHaveLength(40);
   });
 });
 
@@ -129,12 +129,12 @@ test('a dataset may be appended to itself, and the commit rolled back', async ()
   const dataset = await newFilledDataset();
   const done = await migrate(dataset, dataset, { source_params: { filters: [['gene', 'G1']] } });
   const copies = rows.filter(({ gene }) => gene === 'G1').map(({ n }) => n);
-  expect(await numbers(dataset)).toEqual([...rows.map(({ n }) => n), ...copies]);
+  expect(await numbersOf(dataset)).toEqual([...rows.map(({ n }) => n), ...copies]);
   const rollbackAnswer = await ann.post(
     `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
   );
   expect(rollbackAnswer.json).toMatchObject({ mode: 'rollback', records_total: 40 });
-  expect(await numbers(dataset)).toEqual(rows.map(({ n }) => n));
+  expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
 });
 
 test('a dry run says what the migration then does, and does nothing itself', async () => {
@@ -146,7 +146,7 @@ test('a dry run says what the migration then does, and does nothing itself', asy
   const { dry_run: report } = dryRun.json['metadata'] as { dry_run: Record<string, unknown> };
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
   expect((await ann.get(`/v2/datasets/${target}/fields`)).json['data']).toEqual(fields.json['data']); // prettier-ignore
-  expect(await numbers(target)).toEqual([0.5]);
+  expect(await numbersOf(target)).toEqual([0.5]);
   const real = await migrate(source, target, body);
   const page = { offset: 1, limit: 20, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${target}/data`, page);
@@ -242,7 +242,7 @@ describe('the resource', () => {
       const answer = await ann.call(method, path(createdMigrations[i]!), { status: 'canceled' });
       expect([i, answer.status, answer.json['status']]).toEqual([i, 200, 'canceled']);
     }
-    release();
+    releaseMessages();
     for (const [i, [method, path]] of spellings.entries()) {
       const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigrations[i]!)}`);
       expect(json).toMatchObject({ status: 'canceled', dataset_commits: [], error_message: null });
@@ -257,7 +257,7 @@ describe('the resource', () => {
         ['status'],
       ]);
     }
-    expect(await numbers(target)).toEqual([]);
+    expect(await numbersOf(target)).toEqual([]);
   });
 
   test('deleting it keeps its records, deleting its source leaves null, deleting its target takes it along', async () => {
@@ -265,7 +265,7 @@ describe('the resource', () => {
     const [first, second] = [await migrate(source, target), await migrate(source, target)];
     expect((await ann.delete(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(200);
     expect((await ann.get(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(404);
-    expect(await numbers(target)).toHaveLength(80);
+    expect(await numbersOf(target)).toHaveLength(80);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
     const list = listOf(await ann.get('/v2/dataset_migrations?limit=1000'));
     const { id } = second.json;
@@ -285,10 +285,10 @@ describe('the resource', () => {
     });
     await until(() => heldMessages.length > 0);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
-    release();
+    releaseMessages();
     const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
     expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', source: null }); // prettier-ignore
-    expect(await numbers(target)).toEqual([]);
+    expect(await numbersOf(target)).toEqual([]);
   });
 });
 
@@ -313,7 +313,7 @@ test('A5: it needs read permission on the source and write permission on the tar
   expect(createdMigration.status).toBe(201);
   await until(() => heldMessages.length > 0);
   await server.catalog.vaultPermissions.grant(readable, { userId: ben.user.id }, null);
-  release();
+  releaseMessages();
   const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
   expect(json['error_message']).toContain(

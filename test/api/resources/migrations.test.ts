@@ -43,7 +43,7 @@ async function migrateInto(
 }
 
 /** The lines of an export without `_id` and `_commit`. */
-async function lines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
+async function exportLines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
   const createdExport = await ann.post('/v2/dataset_exports', {
     dataset_id,
     format: 'json',
@@ -91,7 +91,7 @@ describe('a migration of a whole dataset has the records and fields of its sourc
     const source = await importedFile(path);
     const target = await newDataset();
     const { json } = await migrateInto(source, target);
-    expect(await lines(target)).toEqual(await lines(source));
+    expect(await exportLines(target)).toEqual(await exportLines(source));
     expect(await fieldsOf(target)).toEqual(await fieldsOf(source));
     const [from, to] = await Promise.all([source, target].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
     expect(to!.json['documents_count']).toBe(from!.json['documents_count']);

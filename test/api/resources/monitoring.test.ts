@@ -13,7 +13,7 @@ interface Sample {
 }
 
 /** Parses OpenMetrics text (the ABNF of OpenMetrics 1.0, without exemplars and timestamps); throws for anything else. */
-function parsed(text: string): readonly Sample[] {
+function parseMetrics(text: string): readonly Sample[] {
   const lines = text.split('\n');
   if (lines.pop() !== '' || lines.pop() !== '# EOF') throw new Error('does not end with # EOF');
   const types = new Map<string, string>();
@@ -41,10 +41,10 @@ function parsed(text: string): readonly Sample[] {
   return samples;
 }
 
-async function metrics(): Promise<readonly Sample[]> {
+async function readMetrics(): Promise<readonly Sample[]> {
   const { status, text } = await send(server.url, 'GET', '/metrics');
   expect(status).toBe(200);
-  return parsed(text);
+  return parseMetrics(text);
 }
 
 const valueOf = (
@@ -61,13 +61,13 @@ const valueOf = (
 test('metrics are OpenMetrics, and count what is asked and stored', async () => {
   const route = { route: '/v2/datasets/:id/data', method: 'POST', status: '200' };
   const count = 'strandlake_http_request_duration_seconds_count';
-  const before = await metrics();
+  const before = await readMetrics();
   const id = await newDataset();
   const records = Array.from({ length: 7 }, (_, n) => ({ n }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
   for (let i = 0; i < 3; i++) await ann.post(`/v2/datasets/${id}/data`, { limit: 1 });
   await ann.get('/v2/nowhere');
-  const after = await metrics();
+  const after = await readMetrics();
   const increaseOf = (name: string, labels = {}): number =>
     valueOf(after, name, labels) - valueOf(before, name, labels);
   expect(increaseOf(count, route)).toBe(3);
@@ -94,15 +94,15 @@ test('metrics tell how full the cache of columns is, and how often queries found
   const lookups = (samples: readonly Sample[], result: string): number =>
     valueOf(samples, 'strandlake_query_cache_lookups_total', { result });
   const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
-  const before = await metrics();
+  const before = await readMetrics();
   await sort();
-  const first = await metrics();
+  const first = await readMetrics();
   expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
   const bytes = valueOf(first, 'strandlake_query_cache_bytes');
   expect(bytes).toBeGreaterThan(valueOf(before, 'strandlake_query_cache_bytes'));
   expect(valueOf(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
   await sort();
-  const second = await metrics();
+  const second = await readMetrics();
   expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
   expect(valueOf(second, 'strandlake_query_cache_bytes')).toBe(bytes);
 });

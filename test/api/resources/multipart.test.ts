@@ -73,12 +73,12 @@ function completeUpload({ json }: Started, parts: unknown, who: Client = ann): P
   return who.post('/v2/complete_multi_part', body);
 }
 
-function refresh({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
+function refreshUrls({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
   const body = { upload_id: json['upload_id'], key: json['upload_key'], ...more };
   return who.post('/v2/presigned_urls', body);
 }
 
-async function content(id: number): Promise<Buffer> {
+async function contentOf(id: number): Promise<Buffer> {
   const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
   return Buffer.from(await (await fetch(String(url))).arrayBuffer());
 }
@@ -126,7 +126,7 @@ describe('an upload in parts (D8)', () => {
     const { json } = await ann.get(`/v2/objects/${upload.id}`);
     const wholeFile = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
     expect(json).toMatchObject({ ...wholeFile, is_multipart: false });
-    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
     expect(await partFolders()).not.toContain(String(upload.id));
     // The answer may have been lost.
     expect((await completeUpload(upload, etags)).status).toBe(200);
@@ -136,14 +136,14 @@ describe('an upload in parts (D8)', () => {
   test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
     const upload = await startUpload(1050);
     const [etag] = [await sendPart(upload, upload.parts[1]!)] as { etag: string }[];
-    const all = (await refresh(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
+    const all = (await refreshUrls(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
     expect(all.map((part) => part.etag)).toEqual([null, etag!.etag, null]);
-    const someUrls = await refresh(upload, { part_numbers: [3, '1'] });
+    const someUrls = await refreshUrls(upload, { part_numbers: [3, '1'] });
     const parts = someUrls.json['presigned_urls'] as Part[];
     expect([someUrls.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
     const otherParts = [await sendPart(upload, parts[0]!), await sendPart(upload, parts[1]!)];
     expect((await completeUpload(upload, [etag, ...otherParts])).status).toBe(200);
-    expect((await content(upload.id)).equals(upload.bytes)).toBe(true);
+    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
   });
 
   test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
@@ -224,9 +224,9 @@ describe('an upload in parts (D8)', () => {
     expect(await partFolders()).not.toContain(String(upload.id));
     const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
     expect((await send('', 'PUT', otherUrl, bytesOf(upload, part!))).status).toBe(403);
-    const tooMany = await refresh(upload, { part_numbers: [4] });
+    const tooMany = await refreshUrls(upload, { part_numbers: [4] });
     expect([tooMany.status, Object.keys(tooMany.json)]).toEqual([400, ['part_numbers']]);
-    const resized = await refresh(upload, { total_size: 1051 });
+    const resized = await refreshUrls(upload, { total_size: 1051 });
     expect([resized.status, Object.keys(resized.json)]).toEqual([400, ['total_size']]);
   });
 
@@ -238,7 +238,7 @@ describe('an upload in parts (D8)', () => {
     expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
     expect(await partFolders()).not.toContain(String(upload.id));
     const repeatedAnswer = await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!)); // prettier-ignore
-    const after = [repeatedAnswer, await completeUpload(upload, etags), await refresh(upload)];
+    const after = [repeatedAnswer, await completeUpload(upload, etags), await refreshUrls(upload)];
     expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await ann.delete(path)).status).toBe(400);
     expect(await partFolders()).not.toContain(String(upload.id));
@@ -285,7 +285,7 @@ describe('an upload in parts (D8)', () => {
     const writer = await server.user('writer');
     await grant(server, vaultId, writer, 'write');
     const upload = await startUpload();
-    const { json } = await refresh(upload, {}, writer);
+    const { json } = await refreshUrls(upload, {}, writer);
     const [part] = json['presigned_urls'] as Part[];
     const putPart = async (): Promise<number> =>
       (await send('', 'PUT', part!.upload_url, bytesOf(upload, part!))).status;
@@ -300,7 +300,7 @@ describe('an upload in parts (D8)', () => {
     const etags = await allSent(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
     for (const [who, status] of [[reader, 403], [strangerClient, 404]] as const) {
-      const answers = [await completeUpload(upload, etags, who), await refresh(upload, {}, who), await who.delete(path)]; // prettier-ignore
+      const answers = [await completeUpload(upload, etags, who), await refreshUrls(upload, {}, who), await who.delete(path)]; // prettier-ignore
       expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
     } // prettier-ignore
     const otherUpload = { ...upload, json: { ...upload.json, upload_key: '17' } };

@@ -25,11 +25,11 @@ beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
   await bob.put('/v1/user/password', { password: phrase });
-  confidential = await register({ scopes: 'read write' });
-  openApp = await register({ client_type: 'public' });
+  confidential = await registerApp({ scopes: 'read write' });
+  openApp = await registerApp({ client_type: 'public' });
 });
 
-async function register(more: object = {}): Promise<App> {
+async function registerApp(more: object = {}): Promise<App> {
   const body = { name: 'Browser', redirect_uris: `${callback} http://127.0.0.1:9/cb`, ...more };
   const id = String(idOf(await ann.post('/v2/applications', body)));
   const secret = String((await ann.get(`/v2/applications/${id}/secret`)).json['client_secret']);
@@ -42,7 +42,7 @@ const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
 
 type Fields = Readonly<Record<string, string>>;
 
-function address(app: App, more: Fields = {}): string {
+function authorizationUrl(app: App, more: Fields = {}): string {
   const fields = { response_type: 'code', client_id: app.id, redirect_uri: callback, state: 's t&=', ...more }; // prettier-ignore
   return `/authorize?${new URLSearchParams(fields)}`;
 }
@@ -51,19 +51,19 @@ function address(app: App, more: Fields = {}): string {
 async function atConsent(app: App, more: Fields = {}, user = bob): Promise<Browser> {
   const session = await server.catalog.signIns.create('session', user.user.id, server.key);
   const browser = new Browser(server.url, `strandlake=${session}`);
-  await browser.open(address(app, more));
+  await browser.open(authorizationUrl(app, more));
   return browser;
 }
 
 /** Where a redirection leads, and its parameters. */
-function redirection(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
+function redirectionOf(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
   const location = answer.headers.get('location') ?? '';
   expect([answer.status, answer.text]).toEqual([303, '']);
   return { to: location, query: new URL(location).searchParams };
 }
 
 async function codeFor(app: App, more: Fields = {}): Promise<string> {
-  const { query } = redirection(await (await atConsent(app, more)).submit({ action: 'allow' }));
+  const { query } = redirectionOf(await (await atConsent(app, more)).submit({ action: 'allow' }));
   return String(query.get('code'));
 }
 
@@ -93,18 +93,18 @@ function failure({ status: code, json }: Answer): unknown {
 describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   test('signs in, asks for consent and returns a code and the state', async () => {
     const browser = new Browser(server.url);
-    const first = await browser.open(address(confidential));
+    const first = await browser.open(authorizationUrl(confidential));
     expect(first.text).toContain('<title>Sign in: Strandlake</title>');
     const wrong = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: 'x' });
     expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('No user has this')]);
     const unknown = await browser.submit({ action: 'sign_in', email: 'x@acme.org', password: 'x' });
     expect(unknown.text).toBe(wrong.text);
     const right = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase }); // prettier-ignore
-    expect(right.headers.get('location')).toBe(address(confidential));
-    const page = await browser.open(address(confidential));
+    expect(right.headers.get('location')).toBe(authorizationUrl(confidential));
+    const page = await browser.open(authorizationUrl(confidential));
     for (const text of ['Browser', 'ann', 'read, change and delete', 'bob@acme.org'])
       expect(page.text).toContain(text);
-    const { to, query } = redirection(await browser.submit({ action: 'allow' }));
+    const { to, query } = redirectionOf(await browser.submit({ action: 'allow' }));
     expect(to.startsWith(`${callback}&code=`)).toBe(true);
     expect(query.get('state')).toBe('s t&=');
     expect(query.get('code')).toMatch(/^[A-Za-z0-9]{40}$/);
@@ -112,12 +112,14 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   });
 
   test('returns no state where the request has none', async () => {
-    const { query } = redirection(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
     expect([...query.keys()]).toEqual(['x', 'code', 'iss']);
   });
 
   test('returns access_denied when the user denies', async () => {
-    const { query } = redirection(await (await atConsent(confidential)).submit({ action: 'deny' }));
+    const { query } = redirectionOf(
+      await (await atConsent(confidential)).submit({ action: 'deny' }),
+    );
     expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=', iss: server.url }); // prettier-ignore
   });
 
@@ -125,7 +127,7 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
     const answer = await send(
       server.url,
       'GET',
-      address(openApp, pkce).replace('/authorize', path),
+      authorizationUrl(openApp, pkce).replace('/authorize', path),
     );
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Sign in')]);
   });
@@ -134,17 +136,17 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
     const browser = await atConsent(confidential, {}, eve);
     const refusedAnswer = await browser.submit({ action: 'allow' });
     expect([refusedAnswer.status, refusedAnswer.headers.get('location')]).toEqual([403, null]);
-    const everybody = await register({ is_public: true });
-    const { query } = redirection(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
+    const everybody = await registerApp({ is_public: true });
+    const { query } = redirectionOf(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
     expect(query.get('code')).not.toBeNull();
   });
 
   test('escapes what the owner of an application has written', async () => {
-    const app = await register({
+    const app = await registerApp({
       name: '<script>alert(1)</script>',
       description: `"'><img src=x>`,
     });
-    const page = await (await atConsent(app)).open(address(app));
+    const page = await (await atConsent(app)).open(authorizationUrl(app));
     expect(page.status).toBe(200);
     expect(page.text).not.toMatch(/<script|<img/);
     expect(page.text).toContain('&#60;script&#62;');
@@ -168,7 +170,7 @@ describe('the metadata of the server (RFC 8414)', () => {
     const path = (key: string): string => String(json[key]).replace(server.url, '');
     expect(json['code_challenge_methods_supported']).toEqual(['S256']);
     expect(json['scopes_supported']).toEqual(['read', 'write']);
-    const shownPage = await send(server.url, 'GET', `${path('authorization_endpoint')}?${address(openApp, pkce).split('?')[1]}`); // prettier-ignore
+    const shownPage = await send(server.url, 'GET', `${path('authorization_endpoint')}?${authorizationUrl(openApp, pkce).split('?')[1]}`); // prettier-ignore
     expect(shownPage.text).toContain('<title>Sign in: Strandlake</title>');
     const basic = `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}`;
     const methods: Record<string, [App, Fields, Fields]> = {
@@ -197,13 +199,13 @@ describe('the issuer in authorization responses (RFC 9207)', () => {
     const { json } = await send(server.url, 'GET', '/.well-known/oauth-authorization-server');
     expect(json['authorization_response_iss_parameter_supported']).toBe(true);
     for (const action of ['allow', 'deny']) {
-      const { query } = redirection(await (await atConsent(confidential)).submit({ action }));
+      const { query } = redirectionOf(await (await atConsent(confidential)).submit({ action }));
       expect(query.getAll('iss')).toEqual([json['issuer']]);
     }
     const refusedAnswer = await send(
       server.url,
       'GET',
-      address(confidential, { response_type: 'token' }),
+      authorizationUrl(confidential, { response_type: 'token' }),
     );
     expect(refusedAnswer.text).toContain(`iss=${encodeURIComponent(String(json['issuer']))}`);
   });
@@ -228,22 +230,22 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
     '//apps.example.org/callback?x=1',
     '',
   ])('%s is shown to the user, without a redirection', async (redirect_uri) => {
-    const answer = await send(server.url, 'GET', address(confidential, { redirect_uri }));
+    const answer = await send(server.url, 'GET', authorizationUrl(confidential, { redirect_uri }));
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
     expect(answer.text).not.toContain('href');
     const browser = await atConsent(confidential);
-    await browser.open(address(confidential, { redirect_uri }));
+    await browser.open(authorizationUrl(confidential, { redirect_uri }));
     expect((await browser.submit({ action: 'allow' })).status).toBe(400);
   });
 
   test('nor is one that is given twice, or that belongs to an unknown application', async () => {
-    const repeatedParameter = `${address(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
-    const unknown = address({ id: '999', secret: '' });
+    const repeatedParameter = `${authorizationUrl(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
+    const unknown = authorizationUrl({ id: '999', secret: '' });
     for (const path of [
       repeatedParameter,
       unknown,
-      address({ id: '', secret: '' }),
-      `${address(confidential)}&client_id=1`,
+      authorizationUrl({ id: '', secret: '' }),
+      `${authorizationUrl(confidential)}&client_id=1`,
     ]) {
       // prettier-ignore
       const answer = await send(server.url, 'GET', path);
@@ -264,7 +266,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
   ])(
     '%s leads back to the application only when the user follows the link',
     async (_, more, error) => {
-      const answer = await send(server.url, 'GET', address(confidential, more));
+      const answer = await send(server.url, 'GET', authorizationUrl(confidential, more));
       expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
       const link = /href="([^"]*)"/.exec(answer.text)?.[1]?.replaceAll('&#38;', '&') ?? '';
       const query = new URL(link).searchParams;
@@ -273,7 +275,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
   );
 
   test('a public application has to send a challenge (RFC 9700, 2.1.1)', async () => {
-    const answer = await send(server.url, 'GET', address(openApp));
+    const answer = await send(server.url, 'GET', authorizationUrl(openApp));
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('code_challenge is missing')]); // prettier-ignore
   });
 
@@ -281,13 +283,17 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
     const answer = await send(
       server.url,
       'GET',
-      address(openApp, { ...pkce, scope: 'read write' }),
+      authorizationUrl(openApp, { ...pkce, scope: 'read write' }),
     );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('error=invalid_scope')]); // prettier-ignore
   });
 
   test('a parameter that is repeated is refused (RFC 6749, 3.1)', async () => {
-    const answer = await send(server.url, 'GET', `${address(confidential)}&scope=read&scope=read`);
+    const answer = await send(
+      server.url,
+      'GET',
+      `${authorizationUrl(confidential)}&scope=read&scope=read`,
+    );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('more than once')]);
   });
 });
@@ -295,7 +301,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
 describe('the pages', () => {
   test('have no script, cannot be framed, and are not kept (RFC 9700, 4.16)', async () => {
     const browser = new Browser(server.url);
-    const pages = [await browser.open(address(confidential)), await (await atConsent(confidential)).open(address(confidential))]; // prettier-ignore
+    const pages = [await browser.open(authorizationUrl(confidential)), await (await atConsent(confidential)).open(authorizationUrl(confidential))]; // prettier-ignore
     for (const { headers, text } of pages) {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
@@ -312,7 +318,7 @@ describe('the pages', () => {
   });
 
   test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
-    const freshPage = await send(server.url, 'GET', address(confidential));
+    const freshPage = await send(server.url, 'GET', authorizationUrl(confidential));
     expect(freshPage.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
     const { cookie } = await atConsent(confidential);
     for (const path of ['/v1/user', '/v2/tokens', '/v2/vaults']) {
@@ -324,13 +330,13 @@ describe('the pages', () => {
   test('refuse a form without the token of their browser', async () => {
     const victim = await atConsent(confidential);
     const otherBrowser = await atConsent(confidential);
-    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.open(address(confidential))).text)?.[1]; // prettier-ignore
+    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.open(authorizationUrl(confidential))).text)?.[1]; // prettier-ignore
     for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
       const answer = await victim.submit({ action: 'allow', csrf_token });
       expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
     }
     const strangerBrowser = new Browser(server.url);
-    await strangerBrowser.open(address(confidential));
+    await strangerBrowser.open(authorizationUrl(confidential));
     const signIn = { action: 'sign_in', email: 'bob@acme.org', password: phrase };
     expect((await strangerBrowser.submit({ ...signIn, csrf_token: String(foreign) })).status).toBe(
       403,
@@ -339,15 +345,15 @@ describe('the pages', () => {
 
   test('change the cookie at sign-in, and end the session at sign-out and with the password', async () => {
     const browser = new Browser(server.url);
-    await browser.open(address(confidential));
+    await browser.open(authorizationUrl(confidential));
     const before = browser.cookie;
     await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase });
     const signedIn = browser.cookie;
     expect(signedIn).not.toBe(before);
     const asks = async (cookie: string): Promise<boolean> =>
-      (await send(server.url, 'GET', address(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
+      (await send(server.url, 'GET', authorizationUrl(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
     expect([await asks(before), await asks(signedIn)]).toEqual([false, true]);
-    await browser.open(address(confidential));
+    await browser.open(authorizationUrl(confidential));
     expect((await browser.submit({ action: 'sign_out' })).status).toBe(303);
     expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
     const dan = await server.user('dan');
@@ -366,7 +372,7 @@ describe('the pages', () => {
     expect((await browser.submit({ csrf_token: '' })).status).toBe(403);
     await browser.open(path);
     expect((await browser.submit({ action: 'sign_in' })).text).toContain('You are signed in as bob@acme.org'); // prettier-ignore
-    expect((await browser.open(address(confidential))).text).toContain('Allow');
+    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Allow');
     expect((await browser.open(path)).status).toBe(400);
     expect(server.logs.join('\n')).not.toContain(code);
     const lateLink = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
@@ -437,7 +443,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
 
   test('is bound to application, redirection URI and client', async () => {
     const code = await codeFor(confidential);
-    const otherApp = await register();
+    const otherApp = await registerApp();
     const wrong: readonly (readonly [Fields, unknown])[] = [
       [{ code, ...keys(otherApp) }, [400, 'invalid_grant']],
       [
@@ -479,7 +485,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   });
 
   test('needs the present secret of the application', async () => {
-    const app = await register();
+    const app = await registerApp();
     const code = await codeFor(app);
     await ann.post(`/v2/applications/${app.id}/secret`);
     expect(failure(await exchange({ code, ...keys(app) }))).toEqual([400, 'invalid_client']);
@@ -488,11 +494,11 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   test('is refused for a user who was removed meanwhile', async () => {
     const goneUser = await server.user('gone');
     const browser = await atConsent(confidential, {}, goneUser);
-    const { query } = redirection(await browser.submit({ action: 'allow' }));
+    const { query } = redirectionOf(await browser.submit({ action: 'allow' }));
     await server.catalog.users.update(goneUser.user.id, { isActive: false });
     const answer = await exchange({ code: String(query.get('code')), ...keys(confidential) });
     expect(failure(answer)).toEqual([400, 'invalid_grant']);
-    expect((await browser.open(address(confidential))).text).toContain('Sign in');
+    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Sign in');
   });
 });
 
@@ -561,7 +567,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
   test('of another application, or unknown, is refused and changes nothing', async () => {
     const { refresh_token } = await tokens();
-    const otherApp = await register();
+    const otherApp = await registerApp();
     const token = { refresh_token: String(refresh_token) };
     expect(failure(await refresh({ ...token, ...keys(otherApp) }))).toEqual([400, 'invalid_grant']);
     expect(failure(await refresh({ refresh_token: 'x'.repeat(40), ...keys(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
@@ -610,7 +616,7 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
     const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
     const token = String(json[name]);
-    const otherApp = await register();
+    const otherApp = await registerApp();
     const revoke = (app: App, more: Fields = {}): Promise<Answer> =>
       postForm('/v1/oauth2/revoke_token', { ...keys(app), token, ...more });
     expect(failure(await revoke(otherApp))).toEqual([400, 'invalid_grant']);
@@ -649,7 +655,7 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   });
 
   test('is also by deleting the application', async () => {
-    const app = await register();
+    const app = await registerApp();
     const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
     expect(await status(json['access_token'])).toBe(200);
     await ann.delete(`/v2/applications/${app.id}`);

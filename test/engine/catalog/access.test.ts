@@ -3,7 +3,7 @@ import {
   viewerOf,
   permissionOn,
   principalOf,
-  require,
+  requirePermission,
   requireScope,
   type AccessKind,
 } from '../../../engine/catalog/access.js';
@@ -153,7 +153,7 @@ async function outcome(
 ): Promise<string> {
   const principal = await world.principal(createdPeople.get(person)!.user.id, scope);
   try {
-    const row = await require(world.catalog, principal, kind, id, level);
+    const row = await requirePermission(world.catalog, principal, kind, id, level);
     expect(row.id).toBe(id);
     return 'allowed';
   } catch (error) {

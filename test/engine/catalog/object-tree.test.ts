@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { fold, numberedName } from '../../../engine/catalog/names.js';
+import { foldName, numberedName } from '../../../engine/catalog/names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { everyRow, seeded, World } from './world.js';
 
@@ -36,11 +36,11 @@ class Model {
     const takenNames = new Set(
       [...this.nodes]
         .filter(([id, node]) => node.parentId === parentId && id !== besidesId)
-        .map(([, node]) => fold(node.filename)),
+        .map(([, node]) => foldName(node.filename)),
     );
     for (let number = 0; ; number++) {
       const candidate = number === 0 ? name : numberedName(name, number, isFile);
-      if (!takenNames.has(fold(candidate))) return candidate;
+      if (!takenNames.has(foldName(candidate))) return candidate;
     }
   }
 

@@ -19,7 +19,7 @@ import {
   SqliteDatabase,
   type Database,
 } from '../../../engine/catalog/database.js';
-import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
+import { migrateSchema, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
 import { sql, type Sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
@@ -211,7 +211,7 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
   const db = new SqliteDatabase(file);
-  await expect(migrate(db, [...migrations, goodMigration, badMigration])).rejects.toThrow(
+  await expect(migrateSchema(db, [...migrations, goodMigration, badMigration])).rejects.toThrow(
     'NONSENSE',
   );
   const knownMigrations = [...migrations, goodMigration];
@@ -220,7 +220,7 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
-  await migrate(db, knownMigrations); // nothing left to do
+  await migrateSchema(db, knownMigrations); // nothing left to do
   expect(await schemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });
@@ -289,8 +289,8 @@ async function openElsewhere(
 
 test('R8: a catalogue of the first release is migrated', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 1));
-  await migrate(db);
+  await migrateSchema(db, migrations.slice(0, 1));
+  await migrateSchema(db);
   expect(await schemaVersion(db)).toBe(migrations.length);
   const columns = await db.all(sql`SELECT name FROM pragma_table_info('imports')`);
   expect(columns.map((row) => row['name'])).toContain('is_dry_run');
@@ -299,7 +299,7 @@ test('R8: a catalogue of the first release is migrated', async () => {
 
 test('R8: files of an earlier release have one version, and all that refers to objects stays', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 18));
+  await migrateSchema(db, migrations.slice(0, 18));
   const at = sql`0, 0`;
   await db.run(sql`INSERT INTO accounts (id, domain, domain_key, name, created_at) VALUES (1, 'a', 'a', 'a', 0)`);
   await db.run(sql`INSERT INTO users (id, account_id, email, email_key, first_name, last_name, role, is_active, created_at)
@@ -318,7 +318,7 @@ test('R8: files of an earlier release have one version, and all that refers to o
   await db.run(sql`INSERT INTO multipart_uploads (id, upload_id, bytes, part_bytes, is_complete, created_at, updated_at)
     VALUES (12, 'u', 5, 5, 0, ${at})`);
   const before = await db.all(sql`SELECT * FROM objects ORDER BY id`);
-  await migrate(db);
+  await migrateSchema(db);
   const after = await db.all(sql`SELECT * FROM objects ORDER BY id`);
   expect(after).toEqual(before.map((row, i) => ({ ...row, last_revision: [0, 1, 3, 0][i], target: null })));
   const rows = async (table: Sql): Promise<unknown[]> => (await db.all(table)).map((row) => Object.values(row));
@@ -338,14 +338,14 @@ test('R8: files of an earlier release have one version, and all that refers to o
 
 test('R8: of the commits of an earlier release, appends have added what they changed', async () => {
   const db = new SqliteDatabase(file);
-  await migrate(db, migrations.slice(0, 7));
+  await migrateSchema(db, migrations.slice(0, 7));
   await db.run(sql`PRAGMA foreign_keys = OFF`);
   for (const [id, mode] of ['append', 'overwrite'].entries()) {
     await db.run(sql`INSERT INTO commits (id, dataset_id, user_id, status, metadata, timestamps, created_at,
       updated_at, title, mode, parent_job_model, parent_job_id, records_total, records_modified, fields, size, log_version)
       VALUES (${id}, 1, 1, 'completed', '{}', '[]', 0, 0, '', ${mode}, '', 1, 9, ${3 + id}, '[]', 0, ${id})`);
   }
-  await migrate(db);
+  await migrateSchema(db);
   const counts = sql`SELECT records_added, records_changed, records_removed FROM commits ORDER BY id`;
   expect((await db.all(counts)).map((row) => Object.values(row))).toEqual([
     [3, 0, 0],

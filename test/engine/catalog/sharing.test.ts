@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals';
 import { permissionOn } from '../../../engine/catalog/access.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { migrate, migrations } from '../../../engine/catalog/migrations.js';
+import { migrateSchema, migrations } from '../../../engine/catalog/migrations.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { shareVault } from '../../../engine/catalog/share-vault.js';
-import { constant } from '../../../engine/catalog/sql.js';
+import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
 import { everyRow, seeded, World } from './world.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');
-  await migrate(
+  await migrateSchema(
     db,
     migrations.slice(
       0,
       migrations.findIndex(({ name }) => name === 'sharing'),
     ),
   );
-  const insert = (statement: string): Promise<number> => db.run(constant(statement));
+  const insert = (statement: string): Promise<number> => db.run(constantSql(statement));
   await insert(`INSERT INTO accounts VALUES (1, 'acme', 'acme', 'acme', 0)`);
   for (const id of [1, 2, 3])
     await insert(
@@ -29,7 +29,7 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
       `INSERT INTO vaults VALUES (${id}, 1, 1, 'v${id}', 'v${id}', NULL, 'general', '{}', '[]', NULL, 0, 'disabled', ${id}, ${id})`,
     );
   await insert(`INSERT INTO vault_permissions VALUES (8, 2, 1), (7, 3, 3), (7, 2, 2)`);
-  await migrate(db);
+  await migrateSchema(db);
   const table = vaultPermissionTable(db);
   const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, everyRow)).rows);
   expect((await Promise.all(rows)).flat()).toEqual([

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { identifier, isOneOf, join, sql } from '../../../engine/catalog/sql.js';
+import { identifier, isOneOf, joinSql, sql } from '../../../engine/catalog/sql.js';
 
 test('binds every value and inserts only fragments of SQL', () => {
   const condition = sql`name = ${"x' OR '1'='1"}`;
@@ -16,7 +16,7 @@ test('binds an object that only looks like a fragment of SQL', () => {
 });
 
 test('joins fragments in order', () => {
-  const joinedSql = join([sql`a = ${1}`, sql`b = ${2}`], sql` AND `);
+  const joinedSql = joinSql([sql`a = ${1}`, sql`b = ${2}`], sql` AND `);
   expect([joinedSql.text, joinedSql.values]).toEqual(['a = ? AND b = ?', [1, 2]]);
   expect(isOneOf(sql`id`, [1, 2, 3]).text).toBe('id IN (?, ?, ?)');
   expect(isOneOf(sql`id`, []).text).toBe('1 = 0');

@@ -3,7 +3,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { accountTable } from '../../../engine/catalog/accounts.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { migrate } from '../../../engine/catalog/migrations.js';
+import { migrateSchema } from '../../../engine/catalog/migrations.js';
 import {
   activeStatuses,
   isActive,
@@ -200,7 +200,7 @@ test('C7: cancel includes the job and the children, and is refused once the task
 
 test('C7: cancel cascades to unfinished children', async () => {
   const db = new SqliteDatabase(':memory:');
-  await migrate(db);
+  await migrateSchema(db);
   const account = await accountTable(db).create({ domain: 'acme' });
   const byAnn = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
   const user = await userTable(db).create(byAnn);

@@ -176,7 +176,7 @@ describe('files', () => {
       const insidePath = folder.datasetFile(6, 'secret');
       await expect(files.openFile(insidePath)).rejects.toThrow('symbolic link');
       await expect(createFile(`${insidePath}2`)).rejects.toThrow('symbolic link');
-      await files.sweep(folder.datasets);
+      await files.sweepFolder(folder.datasets);
       expect(await readdir(outside)).toEqual(['secret']);
     } finally {
       await rm(outside, { recursive: true });

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import { lookupRecords, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   bytesOf,
@@ -183,7 +183,7 @@ describe.each(engines)('by %s', (_, threads) => {
         when: [],
         big: { '50.0': null },
       });
-      expect(await lookup(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
+      expect(await lookupRecords(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
     });
   });
 
@@ -191,12 +191,12 @@ describe.each(engines)('by %s', (_, threads) => {
     test('returns records in the order of the ids, each once, without unknown ids', async () => {
       const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
       const found = parseJson(
-        await lookup(bench.engine, dataset.snapshot, dataset.fields, ids),
+        await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, ids),
       ) as {
         _id: string;
       }[];
       expect(found.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
-      expect(await lookup(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
+      expect(await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
     });
   });
 

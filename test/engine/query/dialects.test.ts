@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
+import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
 import type { Language } from '../../../engine/query/sql/dialect.js';
-import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { countSelect, rowsSelect } from '../../../engine/query/sql/rows.js';
 import { Params } from '../../../engine/query/sql/params.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
@@ -12,8 +12,8 @@ import { hostileTexts } from './hostile.js';
 
 const folder = "/lake/it's";
 const languages: Readonly<Record<string, Language>> = {
-  duckdb,
-  clickhouse: clickhouse(() => folder),
+  duckdb: duckdbDialect,
+  clickhouse: clickhouseDialect(() => folder),
 };
 
 function snapshotOf(columns: Columns): Snapshot {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
-import { prune } from '../../../engine/query/predicate/prune.js';
+import { pruneSegments } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, engines, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
@@ -172,7 +172,7 @@ describe.each(engines)('by %s', (_, threads) => {
   test('a segment without the list, or without a field that is needed, is left out', () => {
     const touchedSegmentCount = (filters: unknown): number => {
       const { predicate } = parseQuery({ filters }, madeDataset.fields);
-      return prune(madeDataset.snapshot, predicate, new Map()).segments.length;
+      return pruneSegments(madeDataset.snapshot, predicate, new Map()).segments.length;
     };
     expect(touchedSegmentCount([inSample(['GT', '1/1'])])).toBe(2);
     expect(touchedSegmentCount([inTranscripts(['gene', 'TTN'])])).toBe(1);

@@ -3,10 +3,10 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
 import type { CursorProgress } from '../../../engine/query/plan/position.js';
-import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
-import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
+import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
 import { hostileTexts } from './hostile.js';
@@ -153,7 +153,7 @@ describe.each(Object.entries(injectionPlaces))('hostile text as %s', (_, body) =
   });
 });
 
-const languages = [duckdb, clickhouse(() => '/lake')];
+const languages = [duckdbDialect, clickhouseDialect(() => '/lake')];
 
 async function attack(text: string, body: object): Promise<void> {
   try {
@@ -230,7 +230,7 @@ test('hostile values are found by every way of asking for them, and nothing else
 });
 
 test('hostile ids are looked up as text (Q1)', async () => {
-  const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, [
+  const found = await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [
     'r2',
     ...hostileTexts,
     'r1',

@@ -6,7 +6,7 @@ import {
   type Predicate,
   type Scalar,
 } from '../../../engine/query/predicate/predicate.js';
-import { prune, segmentTest } from '../../../engine/query/predicate/prune.js';
+import { pruneSegments, segmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { readFooter } from '../../../engine/store/footer.js';
@@ -23,7 +23,7 @@ afterAll(() => bench.close());
 
 /** Which of a dataset's segments are left. */
 const segmentsLeft = ({ snapshot }: Dataset, predicate: Predicate): number[] => {
-  const keptSegments = prune(snapshot, predicate, new Map());
+  const keptSegments = pruneSegments(snapshot, predicate, new Map());
   expect(keptSegments.files[0]).toBe(snapshot.files[0]);
   const paths = keptSegments.segments.map(({ path }) => path);
   expect(keptSegments.files.slice(1).map((file) => file.split('/').at(-1))).toEqual(paths);

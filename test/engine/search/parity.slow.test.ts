@@ -3,7 +3,7 @@ import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { parseSearch } from '../../../engine/search/request.js';
-import { search } from '../../../engine/search/search.js';
+import { searchCatalog } from '../../../engine/search/search.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { Random } from '../query/random.js';
 import { names, randomCatalogue, tags, timeTexts, type RandomCatalogue } from './catalogue.js';
@@ -123,7 +123,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
     const body = { ...randomBody(), facets, ordering: [sort, 'id', '-type'], limit: 20, offset: random.pick([0, 3]) }; // prettier-ignore
     const { snapshot, fields } = dataset;
     const theirAnswer = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
-    const answer = await search(
+    const answer = await searchCatalog(
       catalogue.world.catalog.search,
       searcher!.viewer,
       parseSearch(body),

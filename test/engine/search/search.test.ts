@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { SearchTable } from '../../../engine/search/table.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseSearch } from '../../../engine/search/request.js';
-import { search, type SearchAnswer } from '../../../engine/search/search.js';
+import { searchCatalog, type SearchAnswer } from '../../../engine/search/search.js';
 import type { TestRow } from '../query/dataset.js';
 import { hostileTexts } from '../query/hostile.js';
 import { naiveQuery, naiveTerms } from '../query/naive.js';
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function ask(searcher: Searcher, body: object): Promise<SearchAnswer> {
-  return search(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
+  return searchCatalog(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
 }
 
 function idsOf({ documents }: SearchAnswer): readonly string[] {
@@ -125,7 +125,9 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   const [searcher] = catalogue.searchers;
   const request = parseSearch({});
   const { search: table } = catalogue.world.catalog;
-  const abortedSearch = search(table, searcher!.viewer, request, { signal: AbortSignal.abort() });
+  const abortedSearch = searchCatalog(table, searcher!.viewer, request, {
+    signal: AbortSignal.abort(),
+  });
   await expect(abortedSearch).rejects.toMatchObject({ code: 'canceled' });
   // A table that never comes to an end.
   let slices = 0;
@@ -139,11 +141,11 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   };
   const leaving = new AbortController();
   const twoSearches = [
-    search(endless, searcher!.viewer, request, { timeoutMs: 50 }),
-    search(endless, searcher!.viewer, request, { signal: leaving.signal }),
+    searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 50 }),
+    searchCatalog(endless, searcher!.viewer, request, { signal: leaving.signal }),
   ];
   // The third waits for a place: two at once are enough for one thread.
-  const waitingSearch = search(endless, searcher!.viewer, request, { timeoutMs: 20 });
+  const waitingSearch = searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 20 });
   await expect(waitingSearch).rejects.toMatchObject({ code: 'budget', message: expect.stringMatching(/^The search took longer than 0.02 s, .*: narrow it/) }); // prettier-ignore
   await expect(twoSearches[0]).rejects.toMatchObject({ code: 'budget' });
   leaving.abort();
@@ -168,7 +170,7 @@ test('what is deleted while a search goes on is left out of its page, and change
     },
   };
   const all = idsOf(await ask(searcher!, {}));
-  const answer = await search(table, searcher!.viewer, parseSearch({}));
+  const answer = await searchCatalog(table, searcher!.viewer, parseSearch({}));
   expect(idsOf(answer)).toEqual(all.filter((id) => id !== goneFile['_id']));
 });
 

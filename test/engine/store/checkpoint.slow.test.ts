@@ -8,7 +8,7 @@ import { readCheckpoint, stateChecksum } from '../../../engine/store/checkpoint.
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { emptyState, type LogState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Store } from '../../../engine/store/store.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -68,7 +68,7 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
       if (next() < 0.2) {
         const { version } = await newStore().snapshot(id);
         await writeFor(store, id, version);
-        const wholeState = await replay(folder, id, Infinity, emptyState);
+        const wholeState = await replayLog(folder, id, Infinity, emptyState);
         const read = await readCheckpoint(folder, id, version);
         expect([round, step, shownState(read)]).toEqual([round, step, shownState(wholeState)]);
         expect(stateChecksum(id, read)).toBe(stateChecksum(id, wholeState));
@@ -76,7 +76,7 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
     }
     const last = numbers.versions.length - 1;
     for (let version = 0; version <= last; version++) {
-      const [short, whole] = [await replay(folder, id, version), await replay(folder, id, version, emptyState)]; // prettier-ignore
+      const [short, whole] = [await replayLog(folder, id, version), await replayLog(folder, id, version, emptyState)]; // prettier-ignore
       expect([round, version, shownState(short)]).toEqual([round, version, shownState(whole)]);
     }
     expect(await store.verify(id)).toEqual([]);
@@ -92,7 +92,7 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
   while (numbers.versions.length < 12) await numbers.change();
   await writeFor(store, id, 4);
   await writeFor(store, id, 9);
-  const wholeState = shownState(await replay(folder, id, Infinity, emptyState));
+  const wholeState = shownState(await replayLog(folder, id, Infinity, emptyState));
   const path = folder.checkpoint(id, 9);
   const bytes = await readFile(path);
   let noticed = 0;
@@ -101,14 +101,14 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
     const at = Math.floor(next() * badBytes.length);
     badBytes[at] = badBytes[at]! ^ (1 << Math.floor(next() * 8));
     await writeFile(path, next() < 0.1 ? badBytes.subarray(0, at) : badBytes);
-    expect([i, at, shownState(await replay(folder, id))]).toEqual([i, at, wholeState]);
+    expect([i, at, shownState(await replayLog(folder, id))]).toEqual([i, at, wholeState]);
     if ((await store.verify(id)).length > 0) noticed++;
   }
   // Statistics and indexes, which nothing reads, make up about half of the file; the limit is seven standard deviations below that.
   expect(noticed).toBeGreaterThan(40);
   // That of another version, and of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
-  expect(shownState(await replay(folder, id))).toEqual(wholeState);
+  expect(shownState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);
   expect(await store.verify(id)).toEqual([{ path: `_delta_log/${name}`, problem: expect.stringMatching(/^cannot be read: does not match its checksum$/) }]); // prettier-ignore
   expect(warnings[0]).toMatch(/^dataset 2000: the checkpoint of version 9 is not used \(/);

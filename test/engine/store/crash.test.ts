@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openDataFolder, sweep } from '../../../engine/core/files.js';
+import { openDataFolder, sweepFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
 import { readWithDuckdb } from './duckdb.js';
 import { byTier } from '../../tier.js';
@@ -49,7 +49,7 @@ async function recoverVersion(acknowledged: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);
   await store.sweep(committedVersion);
-  await sweep(folder.scratch);
+  await sweepFolder(folder.scratch);
   const { version, files, segments } = await store.snapshot(id);
   const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
   expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));

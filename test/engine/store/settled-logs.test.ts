@@ -7,7 +7,7 @@ import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engin
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open.js';
 import { SettledLogs } from '../../../engine/store/settled-logs.js';
-import { replay } from '../../../engine/store/snapshot.js';
+import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { random } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -43,7 +43,7 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
     }
     if (next() < 0.6) expect([step, await read()]).toEqual([step, await freshSnapshot(id)]);
   }
-  expect(await logs.replay(id)).toEqual(await replay(folder, id));
+  expect(await logs.replay(id)).toEqual(await replayLog(folder, id));
   // A dataset without its folder, as while it is archived, and with it again.
   await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
   expect((await read()).version).toBe(-1);

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { supervise } from '../../../scheduler/worker/supervisor.js';
+import { superviseProcess } from '../../../scheduler/worker/supervisor.js';
 import { fileURLToPath } from 'node:url';
 
 /*
@@ -15,7 +15,7 @@ if (role === 'parent') {
   // Only a child that never ends may reach the time for its end.
   const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
   const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say: printLine };
-  process.exitCode = await supervise(ownPath, ['child', behaviour], limits);
+  process.exitCode = await superviseProcess(ownPath, ['child', behaviour], limits);
 } else {
   printLine(`child ${process.pid}`);
   if (behaviour === 'fail') process.exit(7);

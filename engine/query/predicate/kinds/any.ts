@@ -1,7 +1,7 @@
 import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, inElement } from '../../sql/statement.js';
 import { nsPerRow, rowCost, sumOf } from '../cost.js';
-import { unsupported, type PredicateKind } from '../kind.js';
+import { unsupportedBecause, type PredicateKind } from '../kind.js';
 import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { isWrittenOut } from './equality.js';
@@ -21,13 +21,13 @@ export const any: PredicateKind<Any> = {
   memorySupport({ field, item }, { column, memorySupport }) {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
-      return unsupported(`${field.name} is not stored as a list of objects`);
+      return unsupportedBecause(`${field.name} is not stored as a list of objects`);
     const indexedCondition = conditionsInside(item).find(
       ({ kind, field: { type } }) => type === 'text' && (kind === 'terms' || kind === 'phrase'),
     );
     return indexedCondition === undefined
       ? memorySupport(item)
-      : unsupported(`the index of terms does not tell the elements of ${field.name}`);
+      : unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`);
   },
   // The log has no bounds of values inside lists, but it tells which fields a segment has.
   mayHold({ field, item }, { mayHold }) {

@@ -6,7 +6,7 @@ import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
 import { textQueryOf, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
-import { supported, unsupported, type PredicateKind } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
 import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
@@ -16,7 +16,7 @@ import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value
 /** The value contains every term. */
 export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
   valueKind<OfKind<'terms'>>({
-    cost,
+    cost: termCost,
     unsupportedOver,
     spans: () => undefined,
     valueSql({ terms }, { dialect, params }) {
@@ -36,7 +36,7 @@ export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
 /** The value contains the terms consecutively. */
 export const phrase: PredicateKind<OfKind<'phrase'>> = indexedTerms(
   valueKind<OfKind<'phrase'>>({
-    cost,
+    cost: termCost,
     unsupportedOver,
     spans: () => undefined,
     valueSql({ terms }, { dialect, params }) {
@@ -57,7 +57,7 @@ export const phrase: PredicateKind<OfKind<'phrase'>> = indexedTerms(
 /** Looking up a condition in the index of terms. */
 const lookupNs = 2_000_000;
 
-function cost({ field }: TermCondition): Cost {
+function termCost({ field }: TermCondition): Cost {
   return field.type === 'text'
     ? { perRow: nsPerRow.presence, once: lookupNs }
     : rowCost(nsPerRow.terms);
@@ -82,9 +82,9 @@ function indexedTerms<C extends TermCondition>(scanning: PredicateKind<C>): Pred
       const { field } = condition;
       if (field.type !== 'text') return scanning.memorySupport(condition, context);
       const problem = areTerms(condition);
-      if (problem !== undefined) return unsupported(problem);
+      if (problem !== undefined) return unsupportedBecause(problem);
       if (context.hasTextIndex(field)) return supported;
-      return unsupported(`${field.name} has no index of terms in every segment`);
+      return unsupportedBecause(`${field.name} has no index of terms in every segment`);
     },
     memory: (condition, context) =>
       condition.field.type === 'text' ? lookedUp(condition) : scanning.memory(condition, context),

@@ -3,7 +3,7 @@ import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { Cost } from '../cost.js';
-import { supported, unsupported, type PredicateKind } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
@@ -56,14 +56,15 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     cost: (condition) => parts.cost(condition),
     memorySupport(condition, { column }) {
       const { field } = condition;
-      if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+      if (field.isNumberInText)
+        return unsupportedBecause(`${field.name} stores numbers as strings`);
       const family = familyOf(field.type);
-      if (family === undefined) return unsupported(`${field.name} is of type ${field.type}`);
+      if (family === undefined) return unsupportedBecause(`${field.name} is of type ${field.type}`);
       const stored = column(field);
       if (stored !== undefined && familyOf(stored.type) !== family)
-        return unsupported(`${field.name} has become a column of type ${stored.type}`);
+        return unsupportedBecause(`${field.name} has become a column of type ${stored.type}`);
       const reason = parts.unsupportedOver(condition, family);
-      return reason === undefined ? supported : unsupported(reason);
+      return reason === undefined ? supported : unsupportedBecause(reason);
     },
     mayHold(condition, { caseVariants, mayHold }) {
       const { field } = condition;

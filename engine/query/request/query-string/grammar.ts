@@ -2,7 +2,7 @@ import { budgets } from '../../../core/budgets.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
 import type { RangeEndText } from '../ranges.js';
-import { atPosition, tokens, type Token } from './tokens.js';
+import { atPosition, tokensOf, type Token } from './tokens.js';
 
 /** A condition on the values of a field; if `field` is null, on the values of all string and text fields. */
 export type ValueAtom = { readonly field: string | null } & (
@@ -46,7 +46,7 @@ export interface Level {
 export function parseGrammar(text: string): Level {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes) throw tooLarge(budgets.queryBytes, 'bytes', bytes, useFilters);
-  const all = tokens(text);
+  const all = tokensOf(text);
   const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
     throw tooLarge(budgets.queryTerms, 'terms', terms.length, useFilters);
@@ -143,7 +143,7 @@ class QueryStringParser {
     if (next.kind === '{') return this.#element(name, index, depth);
     if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
     this.#index += 1;
-    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literal(next.parts) : undefined; // prettier-ignore
+    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literalOf(next.parts) : undefined; // prettier-ignore
     if (field === undefined)
       throw new Problem(`Expected a field name behind "${name}:", ${atPosition(index)}`);
     return { kind: name === '_missing_' ? 'missing' : 'exists', field };
@@ -185,7 +185,7 @@ const tokenNames: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phr
   end: 'the end of the query',
 }; // prettier-ignore
 
-function literal(parts: readonly WildPart[]): string | undefined {
+function literalOf(parts: readonly WildPart[]): string | undefined {
   const [part] = parts;
   return parts.length === 1 && typeof part === 'object' ? part.text : undefined;
 }

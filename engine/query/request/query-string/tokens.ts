@@ -23,7 +23,7 @@ export function atPosition(index: number): string {
 }
 
 /** Splits a query string into tokens. Throws a `Problem` that names the position. */
-export function tokens(text: string): readonly Token[] {
+export function tokensOf(text: string): readonly Token[] {
   return [...new Lexer(text).all()];
 }
 
@@ -76,7 +76,7 @@ class Lexer {
     if (char === '<' || char === '>') return this.#comparison();
     if (char === '^') return this.#boost();
     if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${atPosition(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
-    if (char === '~') throw fuzzy(start);
+    if (char === '~') throw fuzzyProblem(start);
     if (specialCharacters.has(char)) throw new Problem(`Unexpected ${char}, ${atPosition(start)}`);
     return this.#term();
   }
@@ -99,7 +99,7 @@ class Lexer {
     );
     const [only] = parts;
     const raw = this.text.slice(start, this.#at);
-    if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+    if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
     if (this.text[this.#at] === ':' && !this.#isValue) return this.#field(start, parts);
     const operator = Object.hasOwn(operators, raw) ? operators[raw] : undefined;
     if (operator && !this.#isValue) return { kind: operator, at: start };
@@ -167,7 +167,7 @@ class Lexer {
       const char = this.text[this.#at]!;
       if (char === '"') {
         this.#at += 1;
-        if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+        if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
         return phrase;
       }
       phrase += char === '\\' ? this.#escaped() : char;
@@ -263,7 +263,7 @@ function opensElement(text: string): boolean {
   return !range.test(text) && clause.test(text);
 }
 
-function fuzzy(index: number): Problem {
+function fuzzyProblem(index: number): Problem {
   return new Problem(
     `Fuzzy terms and proximity (~) are not supported, ${atPosition(index)}; write \\\\~ for the character`,
   );

@@ -43,7 +43,7 @@ function codesOf(
   const bytes = new DataView(buffer, byteOffset, byteLength);
   const offsets = (inner.valueOffsets as Int32Array | undefined) ?? numberOffsets(inner);
   const lists = column.isList ? (data.valueOffsets as Int32Array) : null;
-  const [isThere, isText] = [validity(data), validity(inner)];
+  const [isThere, isText] = [validityOf(data), validityOf(inner)];
   const codes = new Int32Array(data.length);
   for (let i = 0; i < codes.length; i++) {
     if (isThere !== null && !isThere(i)) continue;
@@ -134,7 +134,11 @@ function pairHash(a: number, b: number): number {
 }
 
 /** Whether a row has a value, for many rows of a column: the properties of `Data` are computed anew each time. */
-export function validity({ nullCount, nullBitmap, offset }: Data): ((i: number) => boolean) | null {
+export function validityOf({
+  nullCount,
+  nullBitmap,
+  offset,
+}: Data): ((i: number) => boolean) | null {
   if (nullCount === 0) return null;
   const bits = nullBitmap;
   return (i) => ((bits[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 1;

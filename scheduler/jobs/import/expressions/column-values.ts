@@ -11,7 +11,7 @@ import {
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
 import type { NumberColumn } from '../../../../engine/expression/compile/number-columns.js';
-import { columnCodes, tableCodes, validity, type DictionaryCodes } from './column-codes.js';
+import { columnCodes, tableCodes, validityOf, type DictionaryCodes } from './column-codes.js';
 import type { ValueTable } from '../../../expressions/value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
@@ -58,7 +58,7 @@ export function memberReader(
       texts: () => textColumn(column, data),
     };
   if (column.isList || column.type === 'json') return null;
-  const hasObject = validity(data);
+  const hasObject = validityOf(data);
   const { children = [] } = column;
   const at = children.findIndex((child) => child.name === name);
   const fullColumn = whole?.children?.find((child) => child.name === name);
@@ -99,7 +99,7 @@ function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null
     type === 'long'
       ? longNumbers(data.values as BigInt64Array, length)
       : Float64Array.from((data.values as Float64Array | Int32Array).subarray(0, length));
-  const isValid = validity(data);
+  const isValid = validityOf(data);
   if (isValid !== null) for (let i = 0; i < length; i++) if (!isValid(i)) values[i] = Number.NaN;
   return { kind: isFloat ? 'float' : 'int', values };
 }
@@ -120,7 +120,7 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
   return {
     bytes: data.values as Uint8Array,
     offsets: data.valueOffsets as Int32Array,
-    isValid: validity(data),
+    isValid: validityOf(data),
   };
 }
 
@@ -130,7 +130,7 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
  */
 function valueReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
   const read = column.isList ? listReader(column, data, whole) : oneReader(column, data, whole);
-  const isValid = validity(data);
+  const isValid = validityOf(data);
   return isValid === null ? read : (i) => (isValid(i) ? read(i) : null);
 }
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 const query = 'assemblyId=GRCh38&referenceName=13&start=32316460&alternateBases=T';
-function variants(client: Client, more: string, dataset?: number): Promise<Answer> {
+function queryVariants(client: Client, more: string, dataset?: number): Promise<Answer> {
   const datasetPath = dataset === undefined ? '' : `/datasets/${dataset}`;
   return client.get(`${root}${datasetPath}/g_variants?${query}&${more}`);
 }
@@ -71,15 +71,15 @@ describe('a beacon has', () => {
     const oneAnswer = await client.get(`${root}/g_variants/${closedBeacon}:${await firstRecord(closedBeacon)}`);
     expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${root}/g_variants/${missing}:x`)).text]);
     for (const dataset of [closedBeacon, missing]) {
-      const namedAnswer = await variants(client, `requestedGranularity=record&datasetIds=${dataset}`);
+      const namedAnswer = await queryVariants(client, `requestedGranularity=record&datasetIds=${dataset}`);
       expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
-      expect(withoutNumbers(namedAnswer)).toEqual(withoutNumbers(await variants(client, `requestedGranularity=record&datasetIds=${missing}`)));
+      expect(withoutNumbers(namedAnswer)).toEqual(withoutNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
     }
     // The answer is as if the dataset were not there.
     const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
-    const before = await variants(client, all);
+    const before = await queryVariants(client, all);
     await setGranularity(closedBeacon, 'none');
-    expect((await variants(client, all)).text).toBe(before.text);
+    expect((await queryVariants(client, all)).text).toBe(before.text);
     await setGranularity(closedBeacon, 'record');
     for (const path of ['', '/datasets', '/filtering_terms', '/map', '/configuration', '/g_variants', '/service-info'])
       expect((await client.get(root + path)).text).not.toContain(secretWord);
@@ -142,7 +142,7 @@ describe('the setting of a dataset', () => {
     '%s, asked for %s, answers with %s',
     async (setting, requested, returned, summary) => {
       for (const client of [ann, anybody]) {
-        const { status, json } = await variants(client, `requestedGranularity=${requested}`, openBeacons[setting]); // prettier-ignore
+        const { status, json } = await queryVariants(client, `requestedGranularity=${requested}`, openBeacons[setting]); // prettier-ignore
         const meta = json['meta'] as Record<string, unknown>;
         expect([status, meta['returnedGranularity'], json['responseSummary']]).toEqual([200, returned, summary]); // prettier-ignore
         expect('response' in json).toBe(returned === 'record');
@@ -151,7 +151,7 @@ describe('the setting of a dataset', () => {
   );
 
   test('limits what it adds to an answer about several', async () => {
-    const answer = await variants(anybody, 'requestedGranularity=record&includeResultsetResponses=ALL'); // prettier-ignore
+    const answer = await queryVariants(anybody, 'requestedGranularity=record&includeResultsetResponses=ALL'); // prettier-ignore
     expect(answer.json['responseSummary']).toEqual({ exists: true, numTotalResults: 2 * total });
     const { resultSets } = answer.json['response'] as { resultSets: Record<string, unknown>[] };
     const sets = new Map(resultSets.map((one) => [one['id'], one]));
@@ -192,13 +192,13 @@ describe('the setting of a dataset', () => {
 
   test('keeps filters from callers without credentials unless it shows records', async () => {
     const filter = 'requestedGranularity=count&filters=info.AF:>0.1';
-    const ofAll = await variants(anybody, filter);
+    const ofAll = await queryVariants(anybody, filter);
     expect(ofAll.json['responseSummary']).toEqual({ exists: true, numTotalResults: total });
     const refusals = [openBeacons.boolean, openBeacons.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
     expect((ofAll.json['info'] as { warnings: string[] }).warnings.toSorted()).toEqual(refusals.toSorted()); // prettier-ignore
-    const ofOne = await variants(anybody, filter, openBeacons.boolean);
+    const ofOne = await queryVariants(anybody, filter, openBeacons.boolean);
     expect([ofOne.status, ofOne.json['error']]).toEqual([400, { errorCode: 400, errorMessage: refusals[0] }]); // prettier-ignore
-    const ownAnswer = await variants(ann, filter, openBeacons.boolean);
+    const ownAnswer = await queryVariants(ann, filter, openBeacons.boolean);
     expect([ownAnswer.status, ownAnswer.json['responseSummary']]).toEqual([200, { exists: true }]);
     const termsFor = async (client: Client, id: number): Promise<number> => {
       const { json } = await client.get(`${root}/datasets/${id}/filtering_terms`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Columns } from '../../../../engine/core/types.js';
-import { plan, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
+import { planQuery, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
 import type { CursorProgress } from '../../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
@@ -126,7 +126,7 @@ function planOf(name: string, body: unknown): string {
     isExplained: parsed.explain !== undefined,
   };
   const whole = { memory: true, rowNumbers: true, refused: new Map(), ...available };
-  const { steps, segments, rows, isHeavy } = plan(request, snapshot, whole);
+  const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, whole);
   const shownSteps = steps.map(({ step, executor, columns: read, reason }) => {
     const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
     return `${step} ${executor}${names === '' ? '' : ` ${names}`}: ${reason}`;
@@ -161,8 +161,8 @@ describe('a plan', () => {
     const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
     const request = { ...parsed, returned: ['gene'], isExplained: false };
     const available = { memory: true, rowNumbers: true, refused: new Map() };
-    const first = plan(request, fourSegments, available);
-    expect(plan(request, fourSegments, available)).toEqual(first);
+    const first = planQuery(request, fourSegments, available);
+    expect(planQuery(request, fourSegments, available)).toEqual(first);
     expect(structuredClone(first)).toEqual(first);
   });
 
@@ -171,7 +171,7 @@ describe('a plan', () => {
       const parsed = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
       const request = { ...parsed, returned: [], isExplained: false };
       const available = { memory: true, rowNumbers: true, refused: new Map() };
-      return plan(request, snapshot, available).steps[0]!.cost;
+      return planQuery(request, snapshot, available).steps[0]!.cost;
     };
     expect(cost(snapshotOf(8)) / cost(snapshotOf(4))).toBeCloseTo(2, 1);
   });
