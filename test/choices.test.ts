@@ -5,7 +5,7 @@ import { expectPage } from './written-page.js';
 
 const page = 'docs/choices.md';
 
-/** What follows `Choice:` in the comments of a file, up to the end of the comment. */
+/** The texts after `Choice:` in the comments of a file, up to the end of the comment. */
 function choicesIn(text: string): string[] {
   const comments = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|((?:^[ \t]*\/\/.*\n?)+)/gm);
   return [...comments].flatMap(([, block, lines]) => {

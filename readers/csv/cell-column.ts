@@ -30,7 +30,7 @@ export class CellColumn extends ColumnBuilder {
   isExact = true;
   /** A cell is longer than a string may be. */
   hasLongText = false;
-  /** The cells are to be stored as lists of one, in a second pass. */
+  /** Whether the cells are to be stored as lists of one element, in a second pass. */
   readonly isList: boolean;
   /** The start of each number's cell: if a later cell is not a number, the texts of the earlier ones are needed. */
   #cellStarts: Int32Array | null = null;

@@ -9,7 +9,7 @@ interface FieldSlot {
   column: ValueColumn | undefined;
   /** The last record that had this field. */
   lastRecord: number;
-  /** The last object that had this field, and how often. */
+  /** The last object that had this field, and how often the field occurred in it. */
   object: number;
   count: number;
   /** The last object that its list was begun in. */
@@ -108,7 +108,7 @@ export class RecordWriter {
       if (column === null) continue;
       column.padTo(row);
       this.#meet(slot, child);
-      // A single null stays one, also where others are lists.
+      // A single null stays null, even if other values of the field are lists.
       if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
         continue;

@@ -47,7 +47,7 @@ export class JobQueue {
     this.wake();
   }
 
-  /** To be called when a task was queued. */
+  /** Called when a task was queued. */
   wake(): void {
     if (!this.#isOpen) return;
     this.#isWoken = true;
@@ -158,7 +158,7 @@ export class JobQueue {
     this.#runner.receive(message);
   }
 
-  /** To be called when the worker process has died: its tasks are queued again or fail. */
+  /** Called when the worker process has died: its tasks are queued again or fail. */
   workerLost(reason: string): Promise<void> {
     return this.#runner.workerLost(reason);
   }

@@ -23,7 +23,7 @@ export class RunningTask {
   stopping: 'cancel' | 'requeue' | null = null;
   /** The last progress, in the format of `metadata.progress`. */
   progress: JsonObject = {};
-  /** How far the task has come: grows with every record and byte. */
+  /** The progress of the task, which grows with every record and byte. */
   reached = 0;
   /** Resolves when the task has ended or is queued again. */
   readonly over = Promise.withResolvers<void>();

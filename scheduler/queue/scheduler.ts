@@ -43,7 +43,7 @@ export interface SchedulerOptions {
   readonly retryMs?: number;
   /** Interval between two checks whether the files of refused datasets were restored. */
   readonly recoverMs?: number;
-  /** Limits of downloads from other hosts; those of the budgets by default. */
+  /** The limits of downloads from other hosts; the budgets by default. */
   readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests replace it with a worker in their own process. */
   readonly startHost?: typeof startHost;

@@ -22,7 +22,7 @@ import { spillFolder } from '../worker/messages.js';
 import { isArchived } from './verify-archives.js';
 import { isTerminal } from './waiting.js';
 
-/** Removes the scratch folders of all attempts of a task. None of them may be running. */
+/** Removes the scratch folders of all attempts of a task, none of which may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
   await sweepFolder(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
@@ -153,14 +153,14 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = identityOf(path) ?? '';
-    // It was stored after the backup from which the catalogue was restored.
+    // The version was stored after the backup from which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);
   }
 }
 
-/** Removes the parts of versions that are complete, and of those whose uploads were given up. */
+/** Removes the parts of complete versions, and of versions whose uploads were abandoned. */
 async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void> {
   for (const { name } of await list(data.parts)) {
     const id = ownerOf(/^(\d+)(?:-\d+)?$/, name);

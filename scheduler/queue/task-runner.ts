@@ -84,7 +84,7 @@ export class TaskRunner {
     return this.#deaths.startable(this.tasks);
   }
 
-  /** To be called with `startable` tasks when none of them can be claimed. */
+  /** Called with `startable` tasks when none of them can be claimed. */
   forgetSuspects(taskIds: readonly number[]): void {
     this.#deaths.forgetSuspects(taskIds);
   }

@@ -56,7 +56,7 @@ export function startHost(
     const startedChild = fork(entry, [JSON.stringify(config)], {
       serialization: 'advanced',
       execArgv: workerFlags(config),
-      // By way of this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
+      // The output passes through this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
     eachLine(startedChild.stderr, (line) => process.stderr.write(`${line}\n`));

@@ -132,7 +132,7 @@ export class LogFile {
     }
   }
 
-  /** How many lines are written at once: at least one, and no more than belong into this file. */
+  /** The number of lines that are written at once: at least one, and no more than fit into the file. */
   #linesThatFit(): number {
     const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
     let bytes = 0;

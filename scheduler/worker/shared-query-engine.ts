@@ -41,7 +41,7 @@ export function sharedQueryEngine(
       if (users === 0) {
         closing = setTimeout(() => {
           engine = undefined;
-          // One that failed to open has nothing to close.
+          // An engine that failed to open has nothing to close.
           engineInUse?.then((opened) => opened.close()).catch(() => undefined);
         }, idleMs);
       }

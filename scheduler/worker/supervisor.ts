@@ -6,7 +6,7 @@ export const exitRefused = 78;
 
 export interface SupervisorOptions {
   readonly say: (text: string) => void;
-  /** Takes what the child process writes to standard error; SIGHUP then reopens it. Without it, the child shares that of this process. */
+  /** Takes the standard error of the child process; SIGHUP reopens the file. Without it, the child shares the standard error of this process. */
   readonly log: Pick<LogFile, 'write' | 'reopen'> | null;
   /** Called with each message of the child process. */
   readonly message: (message: unknown) => void;
@@ -55,7 +55,7 @@ export function superviseProcess(
 
     function start(): ReturnType<typeof fork> {
       const startedAt = performance.now();
-      // Its own channel, so that the child also notices when this process is killed.
+      // The child has its own channel, so that it also notices when this process is killed.
       const errors = log ? 'pipe' : 'inherit';
       const startedChild = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env });
       const read = eachLine(startedChild.stderr, (line) => log?.write(line));

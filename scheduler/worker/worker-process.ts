@@ -33,6 +33,6 @@ setInterval(() => sendMessage({ type: 'heartbeat' }), config.heartbeatMs);
 sendMessage({ type: 'heartbeat' });
 
 function sendMessage(message: FromWorker): void {
-  // Without the channel this process is about to end.
+  // Without the channel, this process is about to end.
   if (process.connected) process.send?.(message, () => undefined);
 }

@@ -42,7 +42,7 @@ const notHere: Readonly<Record<string, string>> = {
   "DuckDB's delta extension": 'DuckDB would have to download it',
 };
 
-/** How the examples of each language are tested. */
+/** The test of an example, by language. */
 const languages: Readonly<Record<string, (example: Example) => void>> = {
   '': (example) => shell({ ...example, text: curlCommands(example.text) }),
   sh: shell,
@@ -93,7 +93,7 @@ let client: Client;
 let bundledDatasetId: number;
 let bundledFile: number;
 let folder: string;
-/** What the placeholders stand for, by document. */
+/** The values of the placeholders in each document. */
 const placeholders = new Map<string, Map<string, string>>();
 /** The interpreter of each document with Python: an example continues those before it. */
 const interpreters = new Map<string, Interpreter>();
@@ -123,7 +123,7 @@ afterAll(async () => {
 });
 
 describe('the bundled dataset', () => {
-  /** What each record is about, from the lines of the file. */
+  /** The properties of each record, from the lines of the file. */
   const sourceRecords = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
     .toString()
     .split(/\r?\n/)

@@ -105,7 +105,7 @@ const checks: Readonly<Record<string, Check>> = {
     parts.flatMap((schema) => schemaErrors(schema, value, path, resolve)),
 };
 
-/** Where a value does not satisfy a schema; empty if it does. References are those of the interface, unless `resolve` finds others. */
+/** Places where a value does not satisfy a schema; empty if it does. References are resolved in the interface, unless `resolve` is given. */
 export function schemaErrors(
   schema: Schema,
   value: unknown,
@@ -114,7 +114,7 @@ export function schemaErrors(
 ): readonly string[] {
   const { type, ...others } = schema;
   const found = type === undefined ? [] : [...checks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
-  // Only a value of the right type has what the other keywords ask of.
+  // Only a value of the right type is checked by the other keywords.
   for (const [keyword, expected] of Object.entries(others)) {
     const check = checks[keyword] ?? failSchema(`keyword ${keyword}`);
     if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));

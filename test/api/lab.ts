@@ -10,7 +10,7 @@ export interface Lab {
   newDataset(more?: object): Promise<number>;
   /** Makes a file and uploads its content; returns its id. */
   newFile(filename: string, content: string | Uint8Array): Promise<number>;
-  /** Starts the server again, on its data folder; `server` and `ann` are those of the new one. */
+  /** Restarts the server on its data folder; `server` and `ann` then belong to the new one. */
   restart(): Promise<void>;
   /** Number of records of a dataset. */
   total(datasetId: number): Promise<unknown>;

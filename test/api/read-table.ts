@@ -59,7 +59,7 @@ export async function differencesOf(
   const found: string[] = [];
   const keys = fieldsOf(wanted).join(' ');
   const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
-  // Without records JSON does not tell its fields.
+  // Without records, JSON does not name its fields.
   if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
   if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
   for (const [i, row] of rows.entries()) {
@@ -86,7 +86,7 @@ function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return memberAt((value as Row)[name], rest);
 }
 
-/** What a file has, as JSON would have it, where JSON has `wanted`. */
+/** A value of the file in the form that JSON has, where JSON has `wanted`. */
 function comparableValue(found: unknown, wanted: unknown): unknown {
   if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
   if (typeof found !== 'string') return plainValue(found);

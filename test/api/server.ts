@@ -22,7 +22,7 @@ import {
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
 
-/** What came back. */
+/** An answer of the server. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -65,7 +65,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** How a test server differs from the defaults. */
+/** The differences of a test server from the defaults. */
 export interface TestOptions {
   readonly rateLimit?: number;
   readonly publicUrl?: string;
@@ -107,7 +107,7 @@ async function listenOn(
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  // No merge starts because a dataset is quiet: tests count segments.
+  // Infinite, so that no merge starts because a dataset is quiet: tests count segments.
   const quietMs = Infinity;
   const scheduler = createScheduler({
     catalog,

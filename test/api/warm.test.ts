@@ -16,7 +16,7 @@ const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] =
 /** The datasets that were asked, and the fields of the conditions. */
 const askedColumns: [dataset: number, fields: readonly string[]][] = [];
 const reports: string[] = [];
-/** What queries have read. */
+/** The columns that queries have read. */
 const usedColumns = new HotColumns();
 beforeAll(async () => {
   for (const name of ['first', 'second']) {
@@ -65,7 +65,7 @@ test('the datasets used last are warmed, with the columns used last first; what 
     { dataset: 123, fields: ['gene'] },
     { dataset: first, fields: [] },
   ];
-  // Without fields, files are opened.
+  // Without fields, only files are opened.
   expect(await warmWith(hotList)).toEqual([
     [second, []],
     [second, ['info.AF']],

@@ -14,11 +14,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Which part of the engine may import which other part, or which file of it. Type imports count, too. */
 export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  // It could be published alone: of the engine it uses only the buffer pool.
+  // The Parquet room could be published alone: of the engine it uses only the buffer pool and the assembler.
   parquet: ['core/buffers.ts', 'core/wasm-assembler.ts'],
   text: ['core'],
   expression: ['core'],
-  // It implements the interface through which a search reads it.
+  // The catalogue implements the interface through which a search reads it.
   catalog: ['core', 'search'],
   store: ['core', 'parquet', 'text'],
   ingest: ['core', 'parquet', 'store'],
@@ -61,7 +61,7 @@ export const rooms: readonly string[] = [
   'cli',
 ];
 
-/** One door each: the modules that only the named files (or folders, ending in a slash) may load. */
+/** Modules that only the named files (or folders, ending in a slash) may load. */
 const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
   {
     modules: /^(node:)?fs(\/promises)?$/,
@@ -115,7 +115,7 @@ const guardedWords: readonly {
   {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
-    // These put constants of their own together; a user's pattern never becomes one.
+    // These files build patterns from their own constants; a user's pattern never becomes one.
     through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
   },
   {
@@ -131,7 +131,7 @@ const guardedWords: readonly {
   },
 ];
 
-/** Everything in these sources that breaks a rule, as `path: what`. */
+/** All violations of a rule in these sources, as `path: what`. */
 export function violations(sources: readonly Source[]): string[] {
   return sources.flatMap((source) =>
     [...directions(source), ...modules(source), ...forbiddenUses(source), ...sql(source)].map(
@@ -140,7 +140,7 @@ export function violations(sources: readonly Source[]): string[] {
   );
 }
 
-/** Every file that loading `entry` loads; type imports are gone by then, and lazy ones wait for a call. */
+/** All files that loading `entry` loads, without type imports and lazy imports. */
 export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const loadedSources = new Map<string, Source>();

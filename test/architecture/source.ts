@@ -1,4 +1,4 @@
-/** One import of a source file. `isType` ones vanish when the file is built. */
+/** An import of a source file. Type imports (`isType`) vanish in the build. */
 export interface Import {
   readonly specifier: string;
   readonly isType: boolean;

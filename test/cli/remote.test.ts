@@ -14,7 +14,7 @@ let server: TestServer;
 let ann: Client;
 let folder: string;
 let env: Record<string, string>;
-/** What the end of a task waits for. */
+/** The promise for which the end of a task waits. */
 let taskGate: () => Promise<unknown> = async () => undefined;
 beforeAll(async () => {
   const startHost = (...[config, entry, events]: Parameters<typeof hostInProcess>): Host =>

@@ -8,7 +8,7 @@ const { ann, newDataset, server } = await startLab({ scheduler: { quietMs: 30 } 
 
 type Mode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
-/** One state of a record of the model. */
+/** A state of a record in the model. */
 interface ModelRecordState {
   readonly n: number;
   readonly v: number;
@@ -30,7 +30,7 @@ interface Commit {
   readonly records_total: number;
 }
 
-/** What the commits of a dataset make of its records, one after the other. */
+/** A model of a dataset's records, to which commits are applied one after the other. */
 class Model {
   #states: ModelRecordState[] = [];
   #places = 0;
@@ -88,7 +88,7 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
       const body = { dataset_id: datasetId, records, ...key };
       const { json } = await ann.post('/v2/dataset_imports', body);
       const [commit] = json['dataset_commits'] as { readonly id: number }[];
-      // Before the first record there is no field by which others could be found.
+      // Before the first record, there is no field by which others could be found.
       if (json['status'] === 'failed')
         expect(json['error_message']).toMatch(/^id_fields: no record has a field/); // prettier-ignore
       else changes.set(commit!.id, { mode, records });

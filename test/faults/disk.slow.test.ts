@@ -63,7 +63,7 @@ const faults: readonly Omit<Fault, 'nth'>[] = [
 const nameOf = ({ code, operations }: Omit<Fault, 'nth'>): string =>
   operations === undefined ? code : `${code} at ${operations.join()}`;
 
-/** What a failed task says: the cause, never more than the last names of a path. */
+/** The message of a failed task: the cause, never more than the last names of a path. */
 const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
 /** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
@@ -81,7 +81,7 @@ async function atEveryStep(
     ends[end] += 1;
     // A task has ended a moment before its scratch folder is gone.
     await until(() => server.scheduler.status().running.length === 0);
-    // What could not be found or removed, the next start removes.
+    // Files that could not be found or removed are removed by the next start.
     if (hitOperations.includes('remove') || hitOperations.includes('list')) await sweepAsAtStart();
     expect([caseText, hitOperations, await differences(server)]).toEqual([
       caseText,
@@ -119,7 +119,7 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
     await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
   await waitFor(ann, `/v2/dataset_exports/${exported}`);
-  // All but the catalogue, which has a reserve.
+  // All operations but those of the catalogue, which has a reserve.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   const job = await ann.post('/v2/dataset_imports', {

@@ -19,9 +19,9 @@ const { server, ann, vaultId } = await startLab();
 /** A dataset as the clients know it. */
 interface Known {
   readonly id: number;
-  /** By import: what it brought, if it was acknowledged. */
+  /** For each import, the words that it added, if it was acknowledged. */
   readonly appended: Map<number, readonly string[]>;
-  /** What reads saw, each the words of one answer. */
+  /** The words of each answer that a reader got. */
   readonly reads: string[][];
   isDeleted: boolean;
 }
@@ -60,7 +60,7 @@ async function readDataset(dataset: Known): Promise<void> {
   const answer = await ann.post(`/v2/datasets/${dataset.id}/data`, { limit: 10_000 });
   const { results, total } = answer.json as { results?: { word: string }[]; total?: number };
   if (answer.status === 200) {
-    // One version from end to end: what is counted is what is there.
+    // The answer is from one version: its total is the number of its records.
     expect(results?.length).toBe(total);
     dataset.reads.push(results?.map(({ word }) => word) ?? []);
   } else if (!dataset.isDeleted || ![404, 400].includes(answer.status)) {
@@ -130,7 +130,7 @@ async function waitUntilIdle(): Promise<void> {
   }
 }
 
-/** All versions that the dataset had, by applying its commits in their order; every acknowledged import is one of them. */
+/** All versions of the dataset, by applying its commits in order; every acknowledged import is one of them. */
 async function replayVersions(dataset: Known): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
@@ -139,7 +139,7 @@ async function replayVersions(dataset: Known): Promise<readonly ReadonlySet<stri
   );
   expect(commits).toHaveLength(rows.total);
   const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
-  // Every version is a commit, or puts small segments together.
+  // Every version is a commit or a merge of small segments.
   const brought: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
     if (info['compaction'] === undefined) brought.push(version);

@@ -30,7 +30,7 @@ afterAll(() => server.close());
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-/** One of everything, also what goes wrong. */
+/** Runs one operation of each kind, including failing ones. */
 async function runEverythingOnce(number: number): Promise<void> {
   const data = `/v2/datasets/${fixture.datasetId}/data`;
   await ann.post(data, { filters: [['gene', 'TP53']], facets: { gene: {} } });
@@ -81,7 +81,7 @@ function connections(): Promise<number> {
   });
 }
 
-/** What is reachable in this process, which holds the server but for its worker. */
+/** The heap of this process, which holds the server but for its worker. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -4,10 +4,10 @@ import type { Lab } from '../api/lab.js';
 import { idOf } from '../api/server.js';
 import { random, type Random } from '../random.js';
 
-/** One state of a record of the model. */
+/** A state of a record in the model. */
 interface ModelRecord {
   readonly id: string;
-  /** Its place among all records, which all states of a record share. */
+  /** The position among all records, which all states of a record share. */
   readonly place: number;
   readonly word: string;
   readonly n: number;
@@ -31,13 +31,13 @@ interface ModelCommit {
   readonly id: number;
   readonly mode: Mode | 'rollback';
   isRolledBack: boolean;
-  /** When it was made, by the clock of the store. */
+  /** The time of its creation, by the clock of the store. */
   readonly madeAt: number;
   /** The records after it. */
   readonly after: ModelRecord[];
 }
 
-/** How often each thing has happened, so that a test can tell that all did. */
+/** The number of times that each kind of event has happened, so that a test can tell whether all did. */
 export interface Happened {
   appends: number;
   deletes: number;
@@ -49,7 +49,7 @@ export interface Happened {
   refused: number;
   merges: number;
   restarts: number;
-  /** Merges that sorted rows. */
+  /** The number of merges that sorted rows. */
   sorts: number;
 }
 
@@ -66,7 +66,7 @@ export interface FastClock {
 /** Number of commits and rollbacks of each history; STRANDLAKE_STEPS overrides it. */
 const steps = Number(process.env['STRANDLAKE_STEPS'] ?? 60);
 
-/** Nothing has happened yet. */
+/** Counts in which nothing has happened. */
 export function newCounts(): Happened {
   return {
     appends: 0,

@@ -81,7 +81,7 @@ test('R6: a version whose flush failed once is taken back, and the next commit i
     ]);
     expect([nth, await store.verify(id)]).toEqual([nth, []]);
     if (hitCount === 0) break;
-    // Its segments are back where they were, so the same change can be committed again.
+    // The segments are back in the scratch folder, so the same change can be committed again.
     await store.commit(id, change, scratch);
   }
 });

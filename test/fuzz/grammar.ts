@@ -22,7 +22,7 @@ export const makers: Readonly<Record<string, Maker>> = {
   nirvana: nirvanaText,
 };
 
-/** Feature lines of 3 to 14 fields, some of them wrong, among the lines that BED files have beside them. */
+/** Feature lines of 3 to 14 fields, some of them invalid, and the other kinds of lines in BED files. */
 function bedText(next: Random): string {
   const line = (): string => {
     const otherLines = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];

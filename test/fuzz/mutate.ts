@@ -4,7 +4,7 @@ import { randomBelow, pick, timesOf } from './pick.js';
 
 /** The material for edits. */
 export interface EditMaterial {
-  /** Tokens of the format. */
+  /** The tokens of the format. */
   readonly tokens: readonly Buffer[];
   /** Text that opens a nested structure. */
   readonly nestings: readonly string[];

@@ -150,7 +150,7 @@ function hasNamedColumn(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);
 }
 
-/** Compares the rows with those of csv-parse, for text that csv-parse accepts. */
+/** Compares the rows with those of csv-parse, for texts that csv-parse accepts. */
 function tableOracle(
   { params, bytes }: FuzzCase,
   { rows, error, ...rest }: SourceImport,
@@ -158,7 +158,7 @@ function tableOracle(
 ): void {
   const names = Object.keys(params);
   if (error !== null || names.some((name) => name !== 'delimiter')) return;
-  // Which delimiter a file has, and whether a comment names its columns, is tested beside the reader.
+  // The recognition of the delimiter and of names in a comment is tested beside the reader.
   const { delimiter } = rest.header as CsvHeader;
   if (rest.warnings.some((warning) => warning.includes('those of the comment'))) return;
   // Next to a comment or a quote, the two differ in whether a carriage return ends a line.
@@ -201,7 +201,7 @@ function isWellFormed(bytes: Buffer, delimiter: string): boolean {
   }
 }
 
-/** One record for each alternate allele of each line, with the values of the first columns. */
+/** A record for each alternate allele of each line, with the values of the first columns. */
 function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: string): void {
   if (error !== null || params['explode_annotations'] === true) return;
   const lines = text.split(/\r?\n/);

@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const material = materialFor(job.reader);
   const end = Date.now() + job.minutes * 60_000;
   for (let i = 0; Date.now() < end && i < job.maxInputs; i++) {
-    // Each input has a seed of its own, so that it can be generated again without those before it.
+    // Each input has its own seed, so that it can be generated again alone.
     const seed = (job.seed * 1_000_003 + i) >>> 0;
     const newCase = generateCase(job.reader, seed, material);
     publishCase(shared, i, newCase);

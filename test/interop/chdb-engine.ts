@@ -4,7 +4,7 @@ import { queryEngine, type QueryEngine } from '../../engine/query/plan/query-eng
 import type { Param } from '../../engine/query/sql/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 
-/** What is used of chdb: a statement with values for its `{p1:String}` places, which the engine itself fills in. */
+/** The used part of chdb: a statement with values for its placeholders `{p1:String}`, which the engine itself fills in. */
 export type QueryBind = (sql: string, values: object, format: string) => string;
 
 /** ClickHouse, embedded, as an engine for queries over the Delta tables that `folderOf` names. */
@@ -48,7 +48,7 @@ function bindable({ value }: Param): unknown {
     : plainScalar(value as Scalar);
 }
 
-/** In the form in which DuckDB hands values over. */
+/** Converts values to the form in which DuckDB returns them. */
 function handedOver(value: unknown, type: string): unknown {
   if (value === null) return null;
   if (type.includes('DateTime64')) return { micros: microsOf(value as string) };
@@ -56,7 +56,7 @@ function handedOver(value: unknown, type: string): unknown {
   return /\bFloat(32|64)\b/.test(type) ? Number(value) : value;
 }
 
-/** From `2016-05-01 12:30:00.123456`. */
+/** The microseconds of `2016-05-01 12:30:00.123456`. */
 function microsOf(text: string): bigint {
   const [date, time] = text.split(' ') as [string, string];
   const seconds = BigInt(Date.parse(`${date}T${time.slice(0, 8)}Z`)) / 1000n;

@@ -22,7 +22,7 @@ import { seed } from '../seed.js';
 /** Runs a piece of work and reports whether the claim holds. */
 type Check = (claim: string, work: () => Promise<void>) => Promise<void>;
 
-/** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
+/** The number of cases; STRANDLAKE_SEED repeats them, STRANDLAKE_CASES sets their number. */
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 500);
 const casesPerDataset = 50;
 
@@ -169,7 +169,7 @@ function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
   }
 }
 
-/** Not for parts of objects: where an object has none of them, DuckDB shows it empty, ClickHouse as absent. */
+/** Members of objects are not requested: for an object that has none of them, DuckDB shows an empty object, ClickHouse none. */
 function withWholeObjects(request: RandomRequest, dataset: Dataset): RandomRequest {
   const { fields, excludeFields } = parsed(request.body, dataset) ?? noNames;
   if (![...(fields ?? []), ...excludeFields].some((path) => path.length > 1)) return request;

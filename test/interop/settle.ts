@@ -29,7 +29,7 @@ function settleRow(columns: Columns, row: TestRow): TestRow {
   return Object.fromEntries([...keptEntries, ...members]) as TestRow;
 }
 
-/** Null where there is nothing. */
+/** The value, with null for empty objects. */
 function settledValue(column: Column, value: Value): Value {
   if (value === null) return null;
   if (column.isList) {

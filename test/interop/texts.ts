@@ -11,13 +11,13 @@ import type { Tables } from './tables.js';
  * pass are those of docs/decisions/0016-two-dialects.md, by their names there.
  */
 
-/** Every character has the same JSON text. */
+/** Every character has the same JSON text in both engines. */
 export async function compareJson(tables: Tables): Promise<void> {
   for (const part of parts(characters()))
     await compare(tables, 'string', part, (dialect, value) => dialect.json(value, 'string'));
 }
 
-/** Every character is folded to the same, alone and before a sigma. */
+/** Every character folds to the same character in both engines, alone and before a sigma. */
 export async function compareFolding(tables: Tables): Promise<void> {
   const fold = (dialect: Dialect, value: string): string => dialect.fold(value);
   const oldCharacters = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
@@ -79,7 +79,7 @@ function isNewLetter(code: number): boolean {
   return singleCodes.includes(code) || isGaray || isBeriaErfe;
 }
 
-/** All but NUL, which no stored text holds, and surrogates. */
+/** All characters but surrogates and NUL, which no stored text contains. */
 function characters(): readonly string[] {
   const all: string[] = [];
   for (let code = 1; code < 0x11_0000; code += 1)
@@ -114,12 +114,12 @@ async function compare(
   assert.deepEqual([differing.length, differing.slice(0, 5)], [0, []], type);
 }
 
-/** True if two texts read back as the same 32-bit float. */
+/** True if two texts denote the same 32-bit float. */
 function isSameFloat(one: unknown, other: unknown): boolean {
   return Math.fround(Number(one)) === Math.fround(Number(other));
 }
 
-/** True if a text reads back as exactly this double. */
+/** True if a text denotes exactly this double. */
 function isText(text: unknown, value: Scalar): boolean {
   return typeof text === 'string' && Object.is(Number(text), value);
 }

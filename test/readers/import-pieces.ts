@@ -42,7 +42,7 @@ export interface PieceOptions {
   readonly order?: readonly number[];
   /** Reads every chunk a second time with the final columns, not only those that need it. */
   readonly isReadTwice?: boolean;
-  /** Lines before the first chunk. */
+  /** The number of lines before the first chunk. */
   readonly bodyLine?: number;
   /** Collects the findings of a chunk. */
   readonly collector?: (validation: ValidationParams, isFinal: boolean) => FindingCollector;
@@ -55,7 +55,7 @@ export interface ReadPiece {
   readonly lines: number;
 }
 
-/** What the chunks came to. */
+/** The result of the chunks. */
 export interface Imported {
   readonly columns: Columns;
   /** Fields whose types no column holds together. */
@@ -67,7 +67,7 @@ export interface Imported {
   /** Records that would be stored, and those that were refused. */
   readonly stored: number;
   readonly rejected: number;
-  /** How many chunks had to be read twice. */
+  /** The number of chunks that were read twice. */
   readonly rewritten: number;
   /** Whether a chunk says that the records end in it. */
   readonly hasEnded: boolean;

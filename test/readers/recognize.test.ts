@@ -4,10 +4,10 @@ import { expect, test } from '@jest/globals';
 import { readerForFile, readerNamed, readerOfContent } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 
-/** More files than the fixtures: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */
+/** Further files: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */
 const folder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
 
-/** What a folder's files are, whatever their names say. */
+/** The format of the files in each folder, whatever their names. */
 const formats = {
   vcf: 'vcf',
   jsonl: 'json',

@@ -19,7 +19,7 @@ type Budget = keyof typeof budgets;
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-budgets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Where the budgets are tested that are not tested here. */
+/** The test files of the budgets that are not tested here. */
 const testedElsewhere: Partial<Record<Budget, string>> = {
   multipartMs: 'api/resources/multipart',
   uploadParts: 'api/resources/multipart',
@@ -149,7 +149,7 @@ interface Case {
   readonly budget: Budget;
   readonly under: () => unknown;
   readonly over: () => unknown;
-  /** What the error says: the limit, its value, and what to change. */
+  /** The error message: the limit, its value, and what to change. */
   readonly message: RegExp;
 }
 
@@ -288,7 +288,7 @@ const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0,
 describe('T0: just under passes, just over is named', () => {
   test.each(cases)('%s', async (_, { under, over, message }) => {
     await under();
-    // What one attempt adds may be what the garbage collector has not yet seen: memory that is needed is needed each time.
+    // The least growth of several attempts: one attempt may include memory that the garbage collector has not yet freed.
     let growth = Infinity;
     for (let attempt = 0; attempt < 3 && growth >= 200 << 20; attempt++) {
       const before = process.memoryUsage().rss;

@@ -69,7 +69,7 @@ async function lookupOf(
     (_, i) => valueOf(selection, i) !== valueOf(otherSelection, i),
   );
   const equality = selection.keys[key]?.[0];
-  // Some equalities compare another form of the text than itself.
+  // Some equalities compare a converted form of the text, which cannot be looked up by the text.
   if (equality === undefined || equality.values[0] !== parseJson(literals[0]!)) return null;
   const field = openedDataset.field(args[1]);
   const maxValues = numberOf('limit', args[2], 10);

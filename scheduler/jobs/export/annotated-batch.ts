@@ -14,7 +14,7 @@ import { RecordColumns } from '../import/expressions/record-columns.js';
 export interface AnnotatedBatch {
   /** The batch with the reserved columns in front. */
   readonly batch: Batch;
-  /** The columns of their fields but the reserved ones, with the marks of `Column.seen`. */
+  /** The columns of the fields except the reserved ones, with the marks of `Column.seen`. */
   readonly columns: Columns;
   /** The names of all their fields, in order. */
   readonly names: readonly string[];

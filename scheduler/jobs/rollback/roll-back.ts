@@ -10,7 +10,7 @@ import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { addedAgain } from './added-again.js';
 
-/** How strictly later commits stand in the way of a rollback. */
+/** The conditions under which later commits prevent a rollback. */
 export const rollbackModes = ['records', 'strict'] as const;
 /**
  * `records`: later commits do that changed the same records. `strict`: all later commits do that changed records, other than by adding
@@ -34,7 +34,7 @@ export interface BlockingCommit {
   readonly exampleId: string | null;
 }
 
-/** What rollbacks need of the server. */
+/** The parts of the server that rollbacks need. */
 export interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -155,7 +155,7 @@ async function prepareRollback(
     const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
     return blockedRollback(detail, blocking);
   }
-  // Only commits of these modes add records under an `_id` that another record had.
+  // Only commits of these modes add records under the `_id` of a former record.
   const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
   if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
     const idsAddedAgain = await addedAgain(queryEngine, snapshot, rollback, commit.id);

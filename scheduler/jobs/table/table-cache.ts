@@ -3,7 +3,7 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { canceled, type AppError } from '../../../engine/core/errors.js';
 import { removeTree, sweepFolder } from '../../../engine/core/files.js';
 
-/** What a table is made of, and how. */
+/** How a table is created. */
 export interface TableSource<T> {
   /** Two sources with the same key have the same table. */
   readonly key: string;
@@ -11,7 +11,7 @@ export interface TableSource<T> {
   readonly objectId: number;
   /** The table stays in the cache when its last user has left. */
   readonly isKept: boolean;
-  /** Creates the table, in a folder of its own. */
+  /** Creates the table in a new folder. */
   create(signal: AbortSignal): Promise<CreatedTable<T>>;
   /** Called once with the new table, before anybody uses it. */
   created?(table: T): Promise<void>;
@@ -25,7 +25,7 @@ export interface TableSource<T> {
 export interface CreatedTable<T> {
   readonly table: T;
   readonly folder: string;
-  /** Of its files. */
+  /** The size of the table's files. */
   readonly bytes: number;
 }
 

@@ -12,7 +12,7 @@ interface VacuumParams extends VacuumPlan {
   readonly datasetId: number;
 }
 
-/** What a vacuum has removed. */
+/** The files that a vacuum has removed. */
 interface VacuumResult {
   readonly files: number;
   readonly bytes: number;

@@ -12,7 +12,7 @@ import {
   type TestServer,
 } from '../server.js';
 
-/** True for operations whose body holds the credential, or that anybody may ask; each has tests of its own. */
+/** True for operations whose body contains the credential, or that anybody may call; each has its own tests. */
 function needsNoToken(operation: string): boolean {
   return operation === 'passwords.login' || /^(oauth|authorization|ga4ghBeacon)\./.test(operation);
 }
@@ -181,7 +181,7 @@ describe('a token that may only read', () => {
         // The check of a rollback is for those who may roll back, permissions are for those who may change them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
         const reads = (['GET', 'HEAD'].includes(row.method) || readingPosts.has(id)) && !isForWriters; // prettier-ignore
-        // What the fixture has not is another error, but not for the scope.
+        // A missing resource is another error, but not because of the scope.
         const isThere = !path.includes(':id') || ids[kind] !== undefined;
         const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
         const refusedStatus = isThere ? 403 : 404;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { idOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
 
-/** One line of docs/bad-input.md. */
+/** A line of docs/bad-input.md. */
 interface Outcome {
   readonly name: string;
   readonly isRefused: boolean;

@@ -15,7 +15,7 @@ interface Proxy {
   kind: Kind;
 }
 
-/** How a proxy treats the prefix, and what it tells the server. */
+/** How a proxy treats the prefix, and which headers it sends to the server. */
 interface Kind {
   readonly name: string;
   readonly strips: boolean;

@@ -107,7 +107,7 @@ test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: wh
       const target = fillPath(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
-      // Without a value, the address may be that of a list. Records are looked up by any ids; unknown ones are left out. Versions begin at 0.
+      // Without a value, the address may be that of a list. A lookup takes any ids; unknown ones are left out. Versions begin at 0.
       const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
       expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
@@ -140,7 +140,7 @@ test.each(withBody)('$id: what is no id is no error of the server in its body', 
   const idPaths = new Set(idsOf(all));
   for (const path of all) {
     for (const value of idPaths.has(path) ? hostileIds : byTier([], [''])) {
-      // Beside an example of everything, and alone: other keys may hide what a part says.
+      // Tested in a complete example and in a minimal one: other keys may hide the error of a part.
       for (const body of [liveBody, leastBody]) {
         const { status, text } = await ann.call(method, target, withValue(body, path, value));
         expect([path, value, status < 500, text]).toEqual([path, value, true, text]);

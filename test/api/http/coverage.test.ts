@@ -8,7 +8,7 @@ import { expectPage } from '../../written-page.js';
 const source = 'test/api/interface.txt';
 const coveragePage = 'docs/coverage.md';
 
-/** One line of the interface's table. */
+/** A line of the interface's table. */
 interface Line {
   readonly section: string;
   readonly origin: string;

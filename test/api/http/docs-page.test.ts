@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
 import { idOf, send, startServer, type Client, type TestServer } from '../server.js';
 
-/** What the page's script uses of an element. */
+/** The members of an element that the page's script uses. */
 interface FakeElement {
   readonly tag: string;
   readonly children: (FakeElement | string)[];

@@ -56,7 +56,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   ...['a', '//evil.test', '/a/../b', '/..', '/.', '/a"b', '/a b', '/a%2fb', '/', ''].map(
     (prefix): [Record<string, string>, Forwarded] => [{ 'x-forwarded-prefix': prefix }, {}],
   ),
-  // Both kinds: together, or against each other.
+  // Both kinds of headers: in agreement, or in contradiction.
   [
     { forwarded: 'for=192.0.2.1;proto=https', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-prefix': '/a' },
     { client: '192.0.2.1', proto: 'https', prefix: '/a' },

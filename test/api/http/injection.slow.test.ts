@@ -134,7 +134,7 @@ const filters = lists.flatMap((row) =>
   Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
 );
 
-/** What the catalogue shows of everything: no answer may change it. */
+/** A digest of the catalogue, which no request may change. */
 async function catalogDigest(): Promise<string> {
   const paths = [
     '/v2/vaults',

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What the owner may change, by resource; every other key of an answer must stay as it was (threat A6). */
+/** The keys that the owner may change, by resource; every other key must stay unchanged (threat A6). */
 const writable: Readonly<Record<string, readonly string[]>> = {
   vaults: [
     'name',

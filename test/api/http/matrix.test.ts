@@ -18,7 +18,7 @@ import {
 } from '../server.js';
 import { isOfAccount, isOwned, isPersonal } from './owned-resources.js';
 
-/** What each operation on a thing asks of the caller, from the specification's tables: once more than in the code (threat A2). */
+/** The permission that each operation requires, from the specification's tables, independently of the code (threat A2). */
 const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
   'vaults.get': 'read',
   'vaults.put': 'write',
@@ -113,10 +113,10 @@ const heldPermissions: Readonly<Record<Person, number>> = {
 let server: TestServer;
 let clients: Record<Person, Client>;
 let fixture: Fixture;
-/** One that has rejected a record. */
+/** An import that has rejected a record. */
 let failedImportId: number;
 let migrationId: number;
-/** One that has rejected a record. */
+/** A migration that has rejected a record. */
 let failedMigrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
@@ -162,7 +162,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Their signed address is the credential. */
+/** Operations whose signed address is the credential. */
 const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
 /** The id that an operation's path wants. */
@@ -231,7 +231,7 @@ describe.each(personNames)('%s (A2)', (person) => {
       if (heldPermissions[person] === -1) {
         expect([answer.status, missing.status]).toEqual([401, 401]);
       } else if (heldPermissions[person] === 0) {
-        // Not readable is the same as not there, to the last byte.
+        // An unreadable resource has the same answer as a missing one, to the last byte.
         expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
         expect([missing.status, missing.text]).toEqual([404, '{"detail":"Not found"}']);
       } else if (heldPermissions[person] < level) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What takes a right away while the import runs (threat A4). */
+/** Events that take a right away while the import runs (threat A4). */
 const rightLosses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
   'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
   'the vault is no longer theirs to read': (ben, vaultId) =>

@@ -46,7 +46,7 @@ const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operat
   OperationRow,
 ][];
 
-/** Their signed address is the credential. */
+/** Operations whose signed address is the credential. */
 const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
 /** The only handlers that nobody needs credentials for. */
@@ -160,7 +160,7 @@ describe('the running server', () => {
           redirect: 'manual',
         });
         await otherAnswer.arrayBuffer();
-        // Without credentials a spelling must not reach what the plain path keeps closed.
+        // Without credentials, another spelling must not reach what the plain path refuses.
         if (plainAnswer.status === 401)
           expect([spelling, otherAnswer.status >= 400]).toEqual([spelling, true]);
       }

@@ -28,7 +28,7 @@ const cancels = rows.filter(isCancel);
 const withBody = rows.filter((row) => typeof row.body === 'object' && !isCancel(row));
 const reads = withJson.filter(({ method }) => method === 'GET');
 const deletes = withJson.filter(({ method }) => method === 'DELETE');
-/** Those that need nothing but their address. */
+/** Operations that need nothing but their address. */
 const bodylessOperations = withJson.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );

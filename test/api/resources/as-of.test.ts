@@ -13,7 +13,7 @@ import { idOf, listOf, waitFor, type Answer } from '../server.js';
 
 const { server, ann, newDataset, total } = await startLab();
 
-/** What a test knows of a commit: its id, when it completed, and all records that had been imported by then. */
+/** What a test knows of a commit: its id, when it completed, and the records imported by then. */
 interface Known {
   readonly id: number;
   readonly time: string;
@@ -360,7 +360,7 @@ describe('an export as of', () => {
     expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
     expect(await contentOf(done)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
-    // As after a restart, which runs it again.
+    // The task runs again, as after a restart.
     const task = await server.catalog.tasks.get(Number(done.json['task_id']));
     const { catalog, store } = server;
     const context = { catalog, store, now: Date.now } as unknown as PublishContext;

@@ -30,7 +30,7 @@ const genes = ['BRCA1', 'brca1', 'TP53', 'P53', 'EGFR', 'nope'];
 const variants = ['GRCH38-1-100-100-A', 'GRCH38-1-100-101-T', 'GRCH38-2-5-5-C', 'rs12', 'RS13'];
 const longs = [0, 7, -3, 9007199254740991];
 
-/** Some records of a dataset, of which all but `id` may be missing. */
+/** Random records of a dataset, whose members other than `id` may be missing. */
 function madeRecords(rows: number): readonly Record<string, unknown>[] {
   const optionalKey = (name: string, make: () => unknown, share = 0.85): object =>
     randomNumber() < share ? { [name]: make() } : {};
@@ -82,7 +82,7 @@ beforeAll(async () => {
   };
 });
 
-/** What a call alone gives: an answer or the message of an error. */
+/** The result of a single call: an answer or the message of an error. */
 async function answerAlone(call: HostCall): Promise<HostAnswer | string> {
   return answerHostRequest(scope, call).then(
     (answer) => answer as HostAnswer,

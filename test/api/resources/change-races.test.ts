@@ -53,7 +53,7 @@ test.each([
   const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
   await until(() => heldMessages.length === 1);
   isHeld = false;
-  // This commit adds a field, and a member of an object, to the record that the other one is about to replace.
+  // This commit adds a field, and a member of an object, to the record that the other commit is about to replace.
   expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
   deliver(heldMessages.pop()!);
   expect((await changeAnswer).status).toBe(201);

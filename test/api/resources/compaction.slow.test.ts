@@ -9,7 +9,7 @@ const { server, ann, vaultId } = await startLab();
 const newEmptyDataset = async (name: string): Promise<number> =>
   idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
 
-/** One import of a few records, with a field that not all imports have. */
+/** Imports a few records, with a field that not all imports have. */
 async function addRecords(id: number, from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => {
     const n = from + i;
@@ -22,7 +22,7 @@ async function addRecords(id: number, from: number, count: number): Promise<void
 const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
-/** All records as an engine of its own finds them in the version that is in the log now. */
+/** All records of the log's newest version, as another engine reads them. */
 async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
   const { files } = await server.store.snapshot(id, version);
   const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
@@ -126,7 +126,7 @@ test('administrators see merges with class=background; members see none of them,
   const url = '/v2/tasks?class=background&limit=100';
   const found = (await adminClient.get(url)).json['data'] as { id: number; task_type: string }[];
   expect(found.map((task) => task.task_type)).toContain('datasets.SegmentMerge');
-  // Of each dataset the last merge alone.
+  // Each dataset has only its last merge.
   expect(found.length).toBeLessThan(10);
   const taskPath = `/v2/tasks/${found[0]!.id}`;
   expect((await adminClient.get(taskPath)).json).toMatchObject({

@@ -36,7 +36,7 @@ let twinId: number;
 
 beforeAll(async () => {
   [sourceId, twinId] = [await newDataset(), await newDataset()];
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < count; from += 250) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 250) };
     const createdImport = await ann.post('/v2/dataset_imports', body);
@@ -60,7 +60,7 @@ const query = (body: object, who: Client = ann) => who.post(`/v2/datasets/${sour
 const queryComputed = (body: object, who?: Client) =>
   query({ target_fields: fields, ...body }, who);
 
-/** What an answer finds: the numbers of its records, and what does not depend on where it comes from. */
+/** The numbers of the records in an answer, and other properties that do not depend on how it was computed. */
 function summaryOf({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
   if (status !== 200) return { status, text };
   const { results, total, offset, facets } = json;

@@ -32,7 +32,7 @@ let datasetId: number;
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < count; from += 150)
     await importRecords({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
   // Replaced records keep their place among the others, though later segments have them.

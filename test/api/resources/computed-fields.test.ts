@@ -51,7 +51,7 @@ async function resultsOf(body: object, who = ann): Promise<readonly unknown[]> {
   return json['results'] as readonly unknown[];
 }
 
-/** One computed field of all records. */
+/** The values of one computed field of all records. */
 async function valuesOf(expression: string, more: object = {}): Promise<readonly unknown[]> {
   const body = { fields: ['variant'], target_fields: [{ name: 'x', expression, ...more }] };
   return (await resultsOf(body)).map((record) => (record as { x: unknown }).x);

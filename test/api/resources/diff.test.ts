@@ -5,7 +5,7 @@ import { grant, listOf, type Answer } from '../server.js';
 const { server, ann, vaultId, newDataset } = await startLab();
 
 let datasetId: number;
-/** Of the commits that added ten records, added 1,200, and deleted the first four; then ten records came again. */
+/** The commits that added ten records, added 1,200, deleted the first four, and added ten records again. */
 let commits: readonly number[];
 
 beforeAll(async () => {

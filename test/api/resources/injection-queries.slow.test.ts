@@ -38,7 +38,7 @@ afterAll(async () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-/** Every place of a query that takes text. */
+/** Every part of a query that takes text. */
 const parts: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, text]] }),
   (text) => ({ filters: [{ [text]: [['gene', text]] }] }),
@@ -50,7 +50,7 @@ const parts: readonly ((text: string) => object)[] = [
   (text) => ({ facets: { [text]: { facet_type: text } }, limit: text }),
 ]; // prettier-ignore
 
-/** What is refused or answered, and never more than that. */
+/** Asks each text, which must be refused or answered. */
 async function askAll(ask: (text: string) => Promise<{ status: number; text: string }>, allowed: readonly number[]): Promise<void> {
   for (const text of corpus) {
     const { status, text: body } = await ask(text);

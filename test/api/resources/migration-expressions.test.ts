@@ -16,7 +16,7 @@ let sourceId: number;
 
 beforeAll(async () => {
   sourceId = await newDataset('source');
-  // In parts, so that there are several segments.
+  // Imported in parts, so that there are several segments.
   for (let from = 0; from < rows; from += 1000) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 1000) };
     const createdImport = await ann.post('/v2/dataset_imports', body);
@@ -76,7 +76,7 @@ test('are stored with the fields that the query selects, and see all of the sour
       depth,
       vaf: depth === 0 ? null : ad[1]! / depth,
       consequence: info.csq ? 'stop/gain' : null,
-      // One type for all chunks.
+      // The type is the same in all chunks.
       late: i < 2400 ? String(i) : 'end',
       from: `${sourceId}${target_id}`,
       ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),

@@ -52,7 +52,7 @@ function withoutNulls(record: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
-/** What is left of the records of a page with the same expressions. */
+/** The results of a query of a page with the same expressions. */
 async function resultsOf(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {

@@ -319,7 +319,7 @@ test('A5: it needs read permission on the source and write permission on the tar
   expect(json['error_message']).toContain(
     'the user who created this task may not read it any more',
   );
-  // Who may read only the target learns nothing of the source but its id.
+  // A user who may read only the target learns nothing of the source but its id.
   const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(seenMigration.json).toMatchObject({
     source: null,

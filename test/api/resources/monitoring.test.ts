@@ -82,7 +82,7 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   const values = buckets.map(({ value }) => value);
   expect(values).toEqual(values.toSorted((a, b) => a - b));
   expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
-  // No id, and no address that a client made up, is a label.
+  // No label is an id or an address that a client made up.
   const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });

@@ -112,7 +112,7 @@ describe('an upload in parts (D8)', () => {
     const upload = await startUpload(2000);
     const [first, second, ...others] = upload.parts.toReversed();
     await sendPart(upload, first!);
-    // With bytes that were damaged on their way, and then with the right ones.
+    // First with damaged bytes, then with the right ones.
     const damagedAnswer = await send('', 'PUT', second!.upload_url, Buffer.alloc(second!.size));
     expect(damagedAnswer.status).toBe(200);
     const etags = [await sendPart(upload, first!), await sendPart(upload, second!)];

@@ -55,7 +55,7 @@ async function atConsent(app: App, more: Fields = {}, user = bob): Promise<Brows
   return browser;
 }
 
-/** Where a redirection leads, and its parameters. */
+/** The target and the parameters of a redirection. */
 function redirectionOf(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
   const location = answer.headers.get('location') ?? '';
   expect([answer.status, answer.text]).toEqual([303, '']);

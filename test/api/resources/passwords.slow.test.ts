@@ -139,14 +139,14 @@ describe('guesses (A9)', () => {
 
   test('are limited by account and address, unknown users alike, and other requests go on', async () => {
     const guess = (email: string): Promise<Answer> => login({ email, password: 'wrong' }, limitedServer.url); // prettier-ignore
-    // All at once: a limit that is checked before the guesses are counted would let more than three through.
+    // The guesses are sent at once: a limit that is checked before they are counted would let more than three through.
     const answers = await Promise.all(Array.from({ length: 8 }, () => guess('nobody@acme.org')));
     const statuses = answers.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([400, 400, 400, 429, 429, 429, 429, 429]);
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
-    // Guesses beyond the limit cost no hash: hundreds of them are refused in the time of a few.
+    // Guesses beyond the limit compute no hash: hundreds of them are refused in the time of a few.
     for (let i = 0; i < 5; i += 1) {
       const moreAnswers = await Promise.all(
         Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)),

@@ -298,7 +298,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       ['variant', 'ERBB2', ['New']],
     ] as const)
       expect([value, await namesOf(ann, { entities: [[type, value]], filters })]).toEqual([value, expected]);
-    // What no dataset can answer is a mistake, not an answer without results.
+    // A search that no dataset can answer is an error, not an answer without results.
     for (const [type, value, message] of [
       ['genomic_region', 'hg18:13:1-100', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "hg18".'],
       ['variant', 'GRCh36-13-5-A-G', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "GRCh36".'],
@@ -405,7 +405,7 @@ describe('bad requests are named', () => {
 
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
   const before = (await ann.get('/v2/objects?limit=1000')).text;
-  // Each text in one of the places; test/engine/search has each in all of them.
+  // Each text is tested in one of the parts; test/engine/search tests each in all of them.
   for (const [i, text] of hostileTexts.entries()) {
     const { status } = await bob.post(
       '/v2/search',

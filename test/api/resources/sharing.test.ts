@@ -34,7 +34,7 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
   return id;
 }
 
-/** What a user may do in a vault, tried rather than asked: read it, write into it, administer it. */
+/** The permissions of a user in a vault, found by trying to read, write and administer it. */
 async function permissionsTried(client: Client, id: number): Promise<string> {
   const read = await client.get(`/v2/vaults/${id}`);
   const file = { vault_id: id, object_type: 'folder', filename: newName() };

@@ -8,7 +8,7 @@ import { idOf, send, startServer, type Answer, type Client, type TestServer } fr
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** So long that no test waits for it. */
+/** A time-out so long that no test waits for it. */
 const idleMs = 3_600_000;
 beforeAll(async () => {
   server = await startServer({ limits: { idleMs } });

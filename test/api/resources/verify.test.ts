@@ -152,7 +152,7 @@ describe('POST /v2/datasets/:id/verify', () => {
     const cancel = { status: 'canceled' };
     expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
     expect((await outsider.get(path)).status).toBe(404);
-    // It may have ended meanwhile, which is 400.
+    // The task may have ended meanwhile, which is a 400.
     expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
   });
 

@@ -35,7 +35,7 @@ type Person = (typeof persons)[number];
 const vaultKinds = ['general', 'public', 'personal'] as const;
 type VaultKind = (typeof vaultKinds)[number];
 
-/** What each person may do in each vault of `owner`; nothing where there is no entry. */
+/** The permission of each person in each vault of `owner`; none where there is no entry. */
 const expectedPermissions: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
   general: {
     'primary owner': 'admin',
@@ -169,7 +169,7 @@ for (const person of persons) {
       for (const kind of kinds) {
         const id = resourceIds.get(vaultKind)!.get(kind)!;
         for (const [rank, level] of levels.entries()) {
-          // Who can read may do as they like with their own exports, and the owner of the things made this one.
+          // Readers may do anything with their own exports, and the owner made the things of this test.
           const isOwn = kind === 'export' && person === 'owner' && level === 'write';
           const right =
             heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';

@@ -50,7 +50,7 @@ function secretOf(email: string): string {
   return email.charAt(0) + secret.slice(1);
 }
 
-/** What a request looks up by its keys, and the same read by other statements, of which nothing is kept. */
+/** The rows that a request looks up by their keys, from the cache and by other statements. */
 async function cachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };

@@ -10,7 +10,7 @@ import { sql } from '../../../engine/catalog/sql.js';
 import { publicationOf, World } from './world.js';
 
 const startTime = Date.UTC(2026, 0, 1);
-/** When the commits of the dataset completed, in the order of its versions. */
+/** The times at which the commits of the dataset completed, in the order of versions. */
 const commitTimes = Array.from({ length: 30 }, (_, i) => startTime + i * 1_000);
 
 let folder: string;
@@ -64,7 +64,7 @@ test('passes over commits that are not completed, and those that completed later
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${ids[29]!}`);
   expect(await newestAt(commitTimes[29]!)).toBe(ids[28]);
   const lateCommits = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
-  // More of them than a statement returns.
+  // There are more commits than a statement returns.
   for (const id of ids.slice(4, 29))
     await db.run(sql`UPDATE commits SET timestamps = ${lateCommits} WHERE id = ${id}`);
   expect(await newestAt(commitTimes[29]!)).toBe(ids[3]);

@@ -10,7 +10,7 @@ let world: World;
 let ann: CreatedUser;
 let viewer: Viewer;
 let lab: VaultRow;
-/** Every object, and its full path, as Ann may read them. */
+/** Every object that Ann may read, and its full path. */
 let rows: readonly ObjectRow[];
 let fullPaths: ReadonlyMap<number, string>;
 
@@ -70,7 +70,7 @@ async function expectSame(
   });
   expect(found.total).toBe(expected.length);
   if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
-  // Any page is that part of the whole.
+  // Any page is the same part of the whole list.
   const page = await world.catalog.objects.list({ viewer, ...filter }, { limit: 3, offset: 2 });
   expect(page.rows.map((row) => row.id)).toEqual(expected.slice(2, 5).map((row) => row.id));
   expect(page.total).toBe(expected.length);

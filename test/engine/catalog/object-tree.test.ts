@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.catalog.close());
 
-/** What the catalogue should hold, as simply as possible: each object knows its parent and its name. */
+/** A simple model of the catalogue: each object knows its parent and its name. */
 interface Node {
   readonly parentId: number | null;
   readonly filename: string;

@@ -59,7 +59,7 @@ test('a user has the highest of all that was granted to them and their groups', 
     ),
   );
   const levels = [null, 'read', 'write', 'admin'] as const;
-  /** What was granted, by vault and holder, and who is in which group. */
+  /** The granted permissions by vault and holder, and the members of each group. */
   const granted = new Map<string, Permission | null>();
   const members = new Set<string>();
   for (let step = 0; step < 400; step += 1) {

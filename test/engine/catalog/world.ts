@@ -63,7 +63,7 @@ export class World {
   }
 }
 
-/** What a worker's result for this import would publish, one column of one record. */
+/** The publication of an import's result, with one column of one record. */
 export async function publicationOf(
   tables: Tables,
   task: TaskRow,

@@ -14,7 +14,7 @@ export interface Written {
   readonly values: readonly (readonly Value[])[];
 }
 
-/** Writes a segment, perhaps an intermediate one, with random records, which have the `_id`s that are given, or those of their rows. */
+/** Writes a segment, perhaps an intermediate one, with random records; their `_id`s are given or those of their rows. */
 export async function writeRecords(
   path: string,
   next: () => number,

@@ -75,7 +75,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
         owners.set(rowId, modelRow);
       }
     }
-    // Some records are deleted, and replaced by none.
+    // Some records are deleted without a replacement.
     for (const [i, one] of model.entries())
       if (!one.isDeleted && next() < 0.1) model[i] = { ...one, isDeleted: true };
     const deleting = sources.map(({ file, segment }, source) => {

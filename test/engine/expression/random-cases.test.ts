@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { evaluateText, recordOf } from './evaluated.js';
 
-/** What CPython 3.11 has and the language does not: complex numbers, `++`. */
+/** Features of CPython 3.11 that the language lacks: complex numbers, `++`. */
 const knownDifferences = /\*\* 0\.5|\*\* -|\+\+/;
 
 const file = process.env['STRANDLAKE_EXPRESSIONS'];

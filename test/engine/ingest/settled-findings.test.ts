@@ -13,7 +13,7 @@ const column = (name: string, type: StoredType, children?: Columns): Column => (
 });
 const objectWith = (type: StoredType): Column => column('o', 'object', [column('a', type)]);
 
-/** How many of two warnings of the code 306, about the fields `o.a` and `a`, are left. */
+/** How many of two warnings with code 306, about the fields `o.a` and `a`, remain. */
 function left(...chunks: readonly Columns[]): number {
   const warningsLeft = new FindingCollector(lenientParams);
   for (const field of ['o.a', 'a']) warningsLeft.warn(1, 306, field, 'too long');

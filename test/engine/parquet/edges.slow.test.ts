@@ -24,7 +24,7 @@ const column = (
   name = `${type}${more.isList ? 's' : ''}`,
 ): Column => ({ name, physical: name, type, isList: false, ...more });
 
-/** One column of these values in a file, as two implementations read it. */
+/** Writes a file with one column of these values. */
 async function writeFile(it: Column, values: readonly Value[]) {
   const file = encodeFile([it], [batchOf([it], [values], values.length, 1n)]);
   return readFile(it, file);

@@ -32,7 +32,7 @@ export function footerOf(file: Uint8Array): FileMetaData {
   return parquetMetadata(bufferOf(file), { parsers, geoparquet: false });
 }
 
-/** All columns as hyparquet reads them. */
+/** All columns, read by hyparquet. */
 export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<Value[][]> {
   const rows = await parquetReadObjects({
     file: bufferOf(file),
@@ -45,7 +45,7 @@ export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<V
   return all.map((column) => rows.map((row) => plainValue(column, row[column.physical])));
 }
 
-/** All columns as the Rust crate reads them. */
+/** All columns, read by the Rust crate. */
 export function readByWasm(file: Uint8Array, all: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
   return all.map((column, i) => {
@@ -72,7 +72,7 @@ function plainValue(column: Column, value: unknown): Value {
   return value as Value;
 }
 
-/** Where two columns differ first: the row and both values; undefined if they do not. */
+/** The first difference of two columns: the row and both values; undefined if there is none. */
 export function difference(
   expected: readonly Value[],
   found: readonly Value[] | undefined,

@@ -68,7 +68,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
       for (const [i, { offset, bytes }] of pages.entries()) {
         expect(offset).toBe(at);
         at += bytes;
-        // As many slots as begin rows up to the next page's first.
+        // There are as many slots as rows up to the first row of the next page.
         const stop = firstRows[i + 1] ?? rows;
         const from = slot;
         let row = firstRows[i]!;
@@ -88,7 +88,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
   return most;
 }
 
-/** What the column index says of a page; strings and bounds of other types as their bytes. */
+/** The column index of a page; strings and bounds of other types as bytes. */
 interface IndexedPage {
   readonly isEmpty: boolean;
   readonly min: Buffer;

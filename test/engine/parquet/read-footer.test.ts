@@ -17,7 +17,7 @@ function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
   const batch = batchOf(columns, values, rows, 1n);
-  // Not buffers of Node, whose slices share their memory.
+  // Copies, not buffers of Node, whose slices share their memory.
   return [encodeFile(columns, [batch]), encodedByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
 }
 
@@ -145,7 +145,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   });
 });
 
-/** By number (`Type` of parquet.thrift). */
+/** The types by number (`Type` of parquet.thrift). */
 const types: SchemaElement['type'][] = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY']; // prettier-ignore
 
 /** A bound in a form in which equal ones are equal. */

@@ -31,7 +31,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-/** What else a dataset may have. */
+/** Further properties of a dataset. */
 export interface DatasetOptions {
   /** The columns of each segment, where not all of them have all. */
   readonly stored?: readonly Columns[];
@@ -44,7 +44,7 @@ export interface Dataset {
   readonly fields: readonly DatasetField[];
 }
 
-/** How questions are answered, and the threads that `openBench` wants for it. */
+/** The ways in which queries are answered, and the number of threads that `openBench` needs for each. */
 export const engines: readonly (readonly [name: string, threads: number | undefined])[] = [
   ['columns in memory', 0],
   ['SQL', undefined],

@@ -42,7 +42,7 @@ const first: readonly TestRow[] = [
   { _id: 'c', gene: 'G3', sample: [], transcripts: null },
   { _id: 'd', gene: 'G4' },
 ] as unknown as readonly TestRow[]; // prettier-ignore
-/** Of a time before transcripts. */
+/** A record from before transcripts. */
 const secondRecords: readonly TestRow[] = [
   { _id: 'e', gene: 'G5', sample: [call('HG02026', '1/1', 40), call('HG02024', '1/1')] },
   { _id: 'f', gene: 'G6', sample: [null] },
@@ -79,13 +79,13 @@ describe.each(engines)('by %s', (_, threads) => {
     [[inSample({ not: ['GT', '1/1'] })], 'ab'],
     [[{ not: inSample({ not: ['GT', '1/1'] }) }], 'cdef'],
     [[inSample(['GT', null])], 'b'],
-    // Nulls are no elements.
+    // Nulls do not count as elements.
     [[inSample()], 'abe'],
     [[{ not: inSample() }], 'cdf'],
     [[inSample({ or: [] })], ''],
     [[['gene__in', ['G1', 'G5']], inSample(['DP__range', [10, 30]])], 'a'],
     [[{ ANY: { path: 'sample', filters: ['DP__lt', 10] } }], 'a'],
-    // Lists inside the elements.
+    // Conditions on lists inside the elements.
     [[inTranscripts(['gene', 'BRCA2'], ['consequence', 'stop'])], 'b'],
     [[inTranscripts(['gene', 'BRCA2'], ['consequence__length', 2], ['consequence', 'splice'])], 'a'],
     [[inTranscripts(['gene', 'TTN'], ['consequence', null])], 'b'],

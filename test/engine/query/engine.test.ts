@@ -119,7 +119,7 @@ describe('the engine (Q1b)', () => {
       bench.engine.sql.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
     );
     const allEnded = Promise.allSettled(heavy);
-    // With one line for all, these would wait for the heavy ones, which take minutes.
+    // If all waited in one line, these would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
       expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     leaving.abort();

@@ -186,7 +186,7 @@ describe.each(engines)('by %s', (_, threads) => {
       expect(message(['genomic_region', 'somewhere'])).toMatch(/Expected a region like 7:55000000-56000000/); // prettier-ignore
       expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
       expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
-      // Of genes nothing is known but their names.
+      // No positions of genes are known, only their names.
       const places = fieldRows(columns, [], { variant: 'variant' });
       for (const type of ['gene', 'genomic_region', 'variant'])
         expect(message([type, 'BRCA2'], places)).toMatch(/where a gene lies is not known: give the region of "BRCA2" by its positions/); // prettier-ignore

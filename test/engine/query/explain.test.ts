@@ -132,7 +132,7 @@ describe('explain counts the records that each condition matches, and those that
       i - 1,
     ]);
     const { explain } = await explainQuery(bench, sixDataset, { filters: [{ and: wideFilter }] });
-    // Of six records with 0, 1, 1, 2, 3 and 4 stars.
+    // The six records have 0, 1, 1, 2, 3 and 4 stars.
     const lefts = explain.nodes[0]!.nodes!.map(({ left }) => left);
     expect([lefts.length, ...lefts.slice(0, 8)]).toEqual([
       wideFilter.length,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Every place of a request that takes text. */
+/** Every part of a request that takes text. */
 const injectionPlaces: Readonly<Record<string, (text: string) => object>> = {
   field: (text) => ({ filters: [[text, 1]] }),
   action: (text) => ({ filters: [[`gene__${text}`, 'x']] }),
@@ -61,7 +61,7 @@ const injectionPlaces: Readonly<Record<string, (text: string) => object>> = {
   key: (text) => ({ [text]: [text] }),
 };
 
-/** More of them, where one way of reading is shared by several: each is asked an eighth of the texts. */
+/** Further parts, which share their parsing with others: each is tested with an eighth of the texts. */
 const furtherPlaces: typeof injectionPlaces = {
   explain: (text) => ({ explain: text }),
   'what is explained': (text) => ({

@@ -99,7 +99,7 @@ function dateEdge(micros: bigint, unit: string): bigint {
   const wholeMultiple = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
   const width = widths[unit];
   if (width !== undefined) return wholeMultiple(width * 1_000_000n);
-  // 1970-01-05 was a Monday.
+  // Weeks begin on Monday, and 1970-01-05 was one.
   if (unit === 'week') return wholeMultiple(7n * 86_400_000_000n, 4n * 86_400_000_000n);
   const date = new Date(Number(wholeMultiple(86_400_000_000n) / 1000n));
   const month = date.getUTCMonth();

@@ -3,7 +3,7 @@ import type { Test } from './naive-filter.js';
 import { fieldNamed, isWritten, naiveFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { lowerCase, numberIn, Refused, textIn } from './naive-values.js';
 
-/** What `entities` mean (query language 5), without a table of genes: of one type any, of different types each. */
+/** The test that `entities` stand for (query language 5), without a table of genes: any entity of one type, and each of several types. */
 export function entitiesTest(input: unknown, { columns, entities }: Made): Test {
   if (input === null || input === undefined) return () => true;
   const list = input as readonly unknown[];

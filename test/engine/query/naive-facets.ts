@@ -72,7 +72,7 @@ interface Bucket {
   readonly rows: readonly TestRow[];
 }
 
-/** Each distinct value of a record counts once; by count, then by value. */
+/** Each distinct value of a record counts once; ordered by count, then by value. */
 function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[] {
   const found = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
   for (const row of rows) {
@@ -98,7 +98,7 @@ function stats(type: StoredType, values: readonly Comparable[], isExtended: bool
   }
   const sorted = [...values].sort(compare);
   const isWhole = type === 'integer' || type === 'long';
-  // In units of 2^-1074, of which all doubles are multiples.
+  // The values as multiples of 2^-1074, which all doubles are.
   const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : unitsOf(Number(value)))); // prettier-ignore
   const count = BigInt(values.length);
   const total = units.reduce((all, value) => all + value, 0n);
@@ -126,7 +126,7 @@ function stats(type: StoredType, values: readonly Comparable[], isExtended: bool
   };
 }
 
-/** To 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits left for squares. */
+/** A number to be compared to 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits for squares. */
 function aboutValue(value: number, scale = Math.abs(value)): unknown {
   return Number.isFinite(value) ? new About(value, Math.max(scale, 1e-290) * 1e-3) : null;
 }
@@ -156,7 +156,7 @@ function shownNumber(type: StoredType, value: Comparable): unknown {
   return shownValue({ name: '', physical: '', type, isList: false }, value);
 }
 
-/** Every element counts, but a record is in a bin once. */
+/** Every element counts, but a record counts once in a bin. */
 function histogram(
   rows: readonly TestRow[],
   { path, column }: NaiveField,

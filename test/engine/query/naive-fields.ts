@@ -20,7 +20,7 @@ export interface NaiveField {
   readonly column: Column;
 }
 
-/** Every field of a dataset, those inside objects too. */
+/** Every field of a dataset, including those inside objects. */
 export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
@@ -54,7 +54,7 @@ export function namedFields(columns: Columns): NaiveField[] {
   );
 }
 
-/** True for a list of objects, whose elements conditions can be on. */
+/** True for a list of objects, whose elements can have conditions. */
 export function hasElements({ column: { type, isList, children } }: NaiveField): boolean {
   return type === 'object' && isList && (children ?? []).length > 0;
 }
@@ -65,7 +65,7 @@ export function elementFields({ path, column }: NaiveField): NaiveField[] {
   return fieldsInside.map((field) => ({ ...field, path: [...path, ...field.path] }));
 }
 
-/** Every value of a field in a record: through lists and lists of objects, nulls left out. */
+/** Every value of a field in a record, in lists and lists of objects as well, without nulls. */
 export function valuesOf(row: unknown, path: readonly string[]): Value[] {
   let reached: unknown[] = [row];
   for (const name of path) {

@@ -16,13 +16,13 @@ import {
 /** Whether a record satisfies something. */
 export type Test = (row: TestRow) => boolean;
 
-/** What `filters` mean (query language 2); throws Refused where they must be a 400. */
+/** The test that `filters` stand for (query language 2); throws Refused where a request is answered with 400. */
 export function filterTest(input: unknown, columns: Columns): Test {
   if (input === null || input === undefined) return () => true;
   return everyTest(input, { columns, isElement: false });
 }
 
-/** What has fields: a record, or an element of a list of objects. */
+/** The fields that a filter may name: those of a record, or of an element of a list of objects. */
 interface Scope {
   readonly columns: Columns;
   readonly isElement: boolean;
@@ -63,7 +63,7 @@ function itemTest(item: unknown, scope: Scope): Test {
   }
 }
 
-/** One element, nulls left out, satisfies all filters. */
+/** An element that is not null satisfies all filters. */
 function elementTest(operand: object, { columns, isElement }: Scope): Test {
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new Refused('no any'); // prettier-ignore
@@ -94,7 +94,7 @@ function pairTest(key: string, wanted: unknown, scope: Scope): Test {
   return (row) => valuesOf(row, field.path).some(test) || (list.includes(null) && isMissing(row));
 }
 
-/** Of a key as `FIELD__length__ACTION`: the field and the action on the number of its values. */
+/** For a key such as `FIELD__length__ACTION`: the field, and the action on the number of its values. */
 function lengthFilter(
   key: string,
   named: (name: string) => NaiveField | undefined,
@@ -117,7 +117,7 @@ function lengthTest(
   return (row) => test(valuesOf(row, path).length);
 }
 
-/** What an action asks of one value (query language 2.2). */
+/** The test of one value that an action stands for (query language 2.2). */
 function holdsFor(
   { column, path }: NaiveField,
   action: string,
@@ -188,7 +188,7 @@ function holdsFor(
   }
 }
 
-/** Of what the generator writes, the dot alone means less here than in RE2: all but line ends of every kind. */
+/** Of the syntax that the generator writes, only the dot differs from RE2: it matches all characters but line ends of every kind. */
 function expression(pattern: string): RegExp {
   const dots = pattern.replaceAll(/\\.|\./gs, (part) => (part === '.' ? '[^\n]' : part));
   try {
@@ -198,7 +198,7 @@ function expression(pattern: string): RegExp {
   }
 }
 
-/** Every word occurs, in any order and letter case; no word at all finds nothing. */
+/** Every word occurs, in any order and letter case; a text without words finds nothing. */
 function hasWords(wanted: string): (value: Value) => boolean {
   const words = wordsOf(wanted);
   return (value) => {

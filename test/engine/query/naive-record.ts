@@ -6,7 +6,7 @@ import { momentRange, Refused } from './naive-values.js';
 
 type Paths = readonly (readonly string[])[];
 
-/** How records are shown: `fields` first, then `exclude_fields` (query language 1.3). */
+/** How records are shown: first `fields`, then `exclude_fields` (query language 1.3). */
 export function shape(
   body: Readonly<Record<string, unknown>>,
   columns: Columns,
@@ -17,7 +17,7 @@ export function shape(
     if (!field) throw new Refused('no such field');
     return field.path;
   });
-  // Unknown names are ignored.
+  // The excluded paths; unknown names are ignored.
   const leftOutPaths = names(body['exclude_fields']).flatMap((name) => {
     const field = fieldNamed(columns, name);
     return field ? [field.path] : [];
@@ -85,7 +85,7 @@ function shortestFloat(value: number): number {
   return value;
 }
 
-/** No time at midnight, six digits of a second if it has a part. */
+/** A date without the time at midnight, and with six digits of a second if it has a fraction. */
 export function dateShown(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const text = new Date(Number((micros - part) / 1000n)).toISOString().slice(0, 19);

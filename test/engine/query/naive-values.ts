@@ -1,7 +1,7 @@
 import type { Column, StoredType, Value } from '../../../engine/core/types.js';
 import { isWritten } from './naive-fields.js';
 
-/** What a request asks for is wrong, and so must be a 400. */
+/** The request is invalid and must be answered with 400. */
 export class Refused extends Error {}
 
 /** A value such that equal values are identical and the others compare in their order. */
@@ -23,7 +23,7 @@ export function comparableValue({ type }: Column, value: Value): Comparable {
   }
 }
 
-/** By value; texts by code point. JavaScript compares bigints with numbers exactly. */
+/** Compares values; texts by code point. JavaScript compares bigints with numbers exactly. */
 export function compare(a: Comparable, b: Comparable): number {
   if (typeof a === 'string' && typeof b === 'string')
     return Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -32,7 +32,7 @@ export function compare(a: Comparable, b: Comparable): number {
 
 const day = 86_400_000_000n;
 
-/** From the first microsecond to the one behind the last: an instant, or the whole day of a date without a time. */
+/** From the first microsecond to the one after the last: an instant, or the whole day of a date without a time. */
 export function momentRange(text: string): readonly [bigint, bigint] | undefined {
   const match =
     /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$/.exec(
@@ -99,7 +99,7 @@ export function momentIn(value: unknown): readonly [bigint, bigint] {
 
 /** Lower case, character by character (Unicode's simple mapping). */
 export function lowerCase(text: string): string {
-  // One character alone becomes two: the dotted capital I, whose simple mapping is the plain i.
+  // The only character whose lower case has two characters is the dotted capital I; its simple mapping is the plain i.
   return Array.from(text, (char) => (char === '\u0130' ? 'i' : char.toLowerCase())).join('');
 }
 

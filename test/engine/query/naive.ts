@@ -57,7 +57,7 @@ export function naiveTerms(
     .map(([, { value, count }]) => [value, count] as const);
 }
 
-/** What an answer must be. */
+/** The expected answer to a query. */
 export interface NaiveAnswer {
   readonly total: number;
   readonly offset: number | null;
@@ -167,7 +167,7 @@ function sortRows(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
   return ranked.map(({ row }) => row);
 }
 
-/** Of a list the smallest element ascending, the largest descending. */
+/** For a list, the smallest element in ascending and the largest in descending order. */
 function keyOf(row: TestRow, { field, descending }: Key): Comparable | undefined {
   const values = valuesOf(row, field.path).map((value) => comparableValue(field.column, value));
   return values.sort(compare).at(descending ? -1 : 0);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([threads, inlineBench, sql].map((bench) => bench.close())));
 
-/** Nine segments of up to 600 records, not all of them with all columns. */
+/** Nine segments of up to 600 records, some of which lack columns. */
 function writeDataset(bench: Bench): Promise<Dataset> {
   const random = new Random(seed);
   const maybeNull = <T>(value: T): T | null => (random.chance(0.2) ? null : value);

@@ -9,12 +9,12 @@ import type { Made } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
-/** What an engine answered; `read` are the ids of all pages of a cursor. */
+/** The answer of an engine; `read` has the ids of all pages of a cursor. */
 export interface EngineAnswer {
   readonly total: number;
   readonly offset: number | null;
   readonly count: number;
-  /** JSON texts. */
+  /** The records as JSON texts. */
   readonly results: string;
   readonly facets?: string;
   readonly read?: readonly string[];
@@ -22,7 +22,7 @@ export interface EngineAnswer {
   readonly whole?: readonly string[];
 }
 
-/** How the answer to a request differs from the naive one; null if it does not. */
+/** The difference between the answer to a request and the naive one; null if there is none. */
 export async function difference(
   made: Made,
   request: RandomRequest,
@@ -88,7 +88,7 @@ export function canonical(value: unknown): string {
 export function isAlike(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof About) {
     const number = typeof found === 'bigint' ? Number(found) : found;
-    // What is beyond the largest double has no JSON; whether it gets there depends on the order of the sum.
+    // Numbers beyond the largest double have no JSON; whether a sum exceeds it depends on the order.
     if (number === null) return wanted.scale > 1e306;
     return typeof number === 'number' && Math.abs(number - wanted.value) <= 1e-9 * wanted.scale;
   }

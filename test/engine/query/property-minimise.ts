@@ -44,7 +44,7 @@ function* smallerCases({ made, request }: Case): Generator<Case> {
 
 type Body = RandomRequest['body'];
 
-/** Without one part, or with one part made smaller. */
+/** Bodies without one part, or with one part made smaller. */
 function* smallerBodies(body: Body): Generator<Body> {
   for (const [key, value] of Object.entries(body)) {
     yield Object.fromEntries(Object.entries(body).filter(([name]) => name !== key));

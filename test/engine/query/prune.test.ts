@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Which of a dataset's segments are left. */
+/** The segments of a dataset that pruning leaves. */
 const segmentsLeft = ({ snapshot }: Dataset, predicate: Predicate): number[] => {
   const keptSegments = pruneSegments(snapshot, predicate, new Map());
   expect(keptSegments.files[0]).toBe(snapshot.files[0]);

@@ -60,7 +60,7 @@ function item(random: Random, made: Made, fields: Fields, depth: number): unknow
   const operator = random.pick(['and', 'or', 'not', 'AND', 'Or', 'NOT']);
   const count = random.pick([0, 1, 1, 2, 2, 3]);
   const list = random.list(count, () => item(random, made, fields, depth + 1));
-  // One bare pair or object may stand for a list of one.
+  // A single pair or object may stand for a list of one.
   return { [operator]: list.length === 1 && random.chance(0.6) ? list[0] : list };
 }
 

@@ -76,7 +76,7 @@ function wordOf(
 
 function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): string {
   if (random.chance(0.5)) return random.pick(likes);
-  // Every other character of the pattern means itself, so those of the value that mean more are left out.
+  // Characters of the value with a meaning in patterns are left out; every other character stands for itself.
   const chars = [...wordOf(random, made, null, fields).replaceAll(/[*?]/g, '')].slice(0, 12);
   const like = chars.map((char) => (random.chance(0.2) ? random.pick(['?', '*']) : char)).join('');
   return /[*?]/.test(like) ? like : `${like}*`;

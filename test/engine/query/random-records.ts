@@ -17,7 +17,7 @@ export function randomMade(random: Random): Made {
   return { ...schema, segments };
 }
 
-/** All columns, or those and the members of objects that were there by then. */
+/** All columns, or a random part of the columns and the members of objects. */
 function someColumns(random: Random, columns: Columns): Columns {
   if (random.chance(0.5)) return columns;
   const keptColumns = columns.filter(() => random.chance(0.7));
@@ -76,7 +76,7 @@ const doubles = [0, -0, 1, -1.5, 0.1, 0.3, 2, 12, 1e308, -1e308, 5e-324, 9007199
 const days = ['2015-01-10', '2016-05-01', '2016-02-29', '1969-12-31', '1970-01-01', '2038-01-19', '0099-03-04', '0001-01-01', '0000-02-29', '9999-12-31']; // prettier-ignore
 const timeSuffixes = ['', '', '', 'T12:30:00', 'T00:00:00.000', 'T23:59:59.999', 'T23:59:59.999999', 'T00:00:01', 'T12:30:00.000001']; // prettier-ignore
 
-/** One value of a type, rather an extreme than an ordinary one. */
+/** A value of a type, more often an extreme than an ordinary one. */
 export function randomScalar(random: Random, type: StoredType): Value {
   switch (type) {
     case 'boolean':

@@ -7,7 +7,7 @@ import { Random } from './random.js';
 /** A request as a client would send it. */
 export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
-  /** What `body.query` asks for, if there is one. */
+  /** The parsed form of `body.query`, if there is one. */
   readonly asked: Asked | null;
   /** The sizes of the pages in which the whole answer is read with a cursor; null: the answer is one page. */
   readonly cursor: readonly number[] | null;
@@ -38,7 +38,7 @@ export function randomRequest(random: Random, made: Made): RandomRequest {
   };
 }
 
-/** Written again from its tree, where that is not the text that was sent. */
+/** The query string written again from its tree, in a different form. */
 export function rewriteQuery(request: RandomRequest, asked: Asked): RandomRequest {
   return { ...request, asked, body: { ...request.body, query: queryOf(new Random(1), asked) } };
 }
@@ -122,7 +122,7 @@ function orderingOf(random: Random, made: Made): unknown {
   return list.length === 1 && random.chance(0.3) ? list[0] : list;
 }
 
-/** Facets of one level. */
+/** The facets of one level. */
 function facetsOf(random: Random, made: Made): unknown {
   const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   if (fields.length === 0) return [];

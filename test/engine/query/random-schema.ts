@@ -15,7 +15,7 @@ const scalarTypes: readonly StoredType[] = [
   'string', 'string', 'string', 'long', 'double', 'date', 'boolean', 'integer', 'text', 'float', 'blob',
 ]; // prettier-ignore
 
-/** What a dataset looks like: its columns, and which of its fields are entities. */
+/** The shape of a dataset: its columns, and the fields that are entities. */
 export interface Schema {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
@@ -38,7 +38,7 @@ export function randomSchema(random: Random): Schema {
 /** Scalars, lists, objects, lists of objects, irregular JSON; at each level no name twice. */
 export function randomColumns(random: Random, depth: number): Columns {
   const pool = random.shuffled(names).slice(0, 2 + random.below(depth === 0 ? 5 : 2));
-  // One name that differs from another by letter case alone, and so is stored apart.
+  // A name that differs from another by letter case alone, and so has another physical name.
   const otherCase =
     pool[0] === pool[0]!.toUpperCase() ? pool[0]!.toLowerCase() : pool[0]!.toUpperCase();
   if (random.chance(0.15) && !pool.includes(otherCase)) pool.push(otherCase);

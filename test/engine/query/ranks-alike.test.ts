@@ -45,7 +45,7 @@ test.each([
   const parsedRequest = parseQuery(body, datasets[0].fields);
   expect(ranksAlike(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
   if (!isAlike) return;
-  // Insertion order is that of the ids.
+  // The insertion order is the order of ids.
   const ids = (JSON.parse(sql!.results) as { _id: string }[]).map(({ _id: id }) => id);
   expect(ids).toEqual(ids.toSorted());
   expect(ids.length).toBeGreaterThan(10);

@@ -27,7 +27,7 @@ const placeAt = (chromosome: string, start: number, stop: number) => ({
   stop,
 });
 
-/** Their records, with the ids that they have there. */
+/** The records of these examples, with the ids that they have there. */
 export const sixRows: readonly TestRow[] = [
   {
     _id: 'r1',

@@ -8,7 +8,7 @@ import type { Viewer } from '../../../engine/catalog/permission.js';
 import { World } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 
-/** What a search should show of a vault or an object: kept by the test itself while it makes them. */
+/** A vault or an object as a search should show it, recorded by the test when it creates them. */
 export interface ModelDocument {
   readonly _id: string;
   readonly id: number;
@@ -24,7 +24,7 @@ export interface ModelDocument {
   readonly tags: readonly string[];
   readonly storage_class: string | null;
   readonly description: string | null;
-  /** ISO 8601 without a zone, UTC. */
+  /** The time in ISO 8601 without a zone, in UTC. */
   readonly created_at: string;
   readonly updated_at: string;
   readonly indexed_at: string;
@@ -40,7 +40,7 @@ export interface Searcher {
 /** A catalogue of random vaults, rights and objects. */
 export interface RandomCatalogue {
   readonly world: World;
-  /** In the order of a search: vaults, then objects, oldest first. */
+  /** The documents in the order of a search: vaults, then objects, oldest first. */
   readonly documents: readonly ModelDocument[];
   readonly searchers: readonly Searcher[];
   close(): Promise<void>;

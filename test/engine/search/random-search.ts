@@ -17,7 +17,7 @@ export const fields = naiveFields([
 
 const byName = new Map(fields.map((field) => [field.name, field]));
 
-/** Random filters over what the documents hold; they match some of them. */
+/** Random filters over the values of the documents, so that they match some of them. */
 export function randomFilters(
   random: Random,
   documents: readonly ModelDocument[],
@@ -82,7 +82,7 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
   ]);
 }
 
-/** Up to three keys. */
+/** An ordering of up to three keys. */
 export function randomOrdering(random: Random): readonly string[] {
   const sortable = fields.filter(({ column: { type } }) => type !== 'text');
   return random.list(random.below(4), () => {
@@ -112,7 +112,7 @@ export function randomQuery(random: Random, depth = 0): RandomQuery {
   const ownWords = words.length === 0 ? ['cancer'] : words;
   const phrase = `"${ownWords.join(' ')}"`;
   const field = random.pick([null, null, 'name', 'tags', 'full_path', 'description', 'parent', 'vault', 'user', 'type', 'bogus']); // prettier-ignore
-  // Without a field: names, paths, descriptions and tags.
+  // Without a field, a text is searched in names, paths, descriptions and tags.
   const searchedFields = field === null ? ['name', 'full_path', 'description', 'tags'] : [field];
   return {
     text: field === null ? phrase : `${field}:${phrase}`,

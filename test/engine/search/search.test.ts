@@ -31,7 +31,7 @@ function idsOf({ documents }: SearchAnswer): readonly string[] {
   );
 }
 
-/** What this user may find, told by the model alone. */
+/** The documents that this user may find, according to the model alone. */
 function readable(searcher: Searcher, scope: string): readonly ModelDocument[] {
   const rights = scope === 'access' ? ['own'] : ['own', 'public'];
   return catalogue!.documents.filter((one) =>
@@ -54,7 +54,7 @@ test.each(seeds)(
       const query = random.chance(0.3) ? randomQuery(random) : null;
       const limit = random.pick([0, 1, 3, 10, 100]);
       const offset = random.pick([0, 0, 1, 5, 1000]);
-      // Without an ordering, what asks for words would sort by relevance.
+      // Without an ordering, a search for words would sort by relevance.
       const isRanked = query !== null || JSON.stringify(filters).includes('"description__');
       const sorted = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
       const facet = random.pick(fields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore

@@ -46,7 +46,7 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   for (const path of before.files) expect((await stat(path)).isFile()).toBe(true);
   expect(await store.version(id)).toBe(-1);
   await store.restore(id, unpacked);
-  // What was retired later is gone: so the time of the first one has come, too.
+  // The folder that was retired later is gone, so the time of the first has come as well.
   await store.retire(other);
   await until(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore

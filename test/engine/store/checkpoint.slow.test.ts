@@ -43,7 +43,7 @@ async function writeFor(store: Store, id: number, version: number): Promise<void
   await removeFile(file);
 }
 
-/** All of a state, with the order of its segments. */
+/** A whole log state, including the order of its segments. */
 function shownState(state: LogState): unknown {
   return { ...state, live: [...state.live], removed: [...state.removed] };
 }
@@ -106,7 +106,7 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
   }
   // Statistics and indexes, which nothing reads, make up about half of the file; the limit is seven standard deviations below that.
   expect(noticed).toBeGreaterThan(40);
-  // That of another version, and of another dataset.
+  // A checkpoint of another version, and one of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
   expect(shownState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);

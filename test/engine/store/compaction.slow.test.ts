@@ -17,7 +17,7 @@ const segment = (rows: number, bytes = rows * 10): Segment => ({
   stats: {},
 });
 
-/** Commits of these sizes, with whatever is due merged after each; what is left, and how often records were rewritten. */
+/** Commits of these sizes, each followed by the merges that are due; returns the remaining segments, and how often records were rewritten. */
 function commitSizes(
   sizes: readonly number[],
   isQuiet = false,
@@ -33,7 +33,7 @@ function commitSizes(
       due = planMerge(segmentsLeft, isQuiet)
     ) {
       const at = segmentsLeft.indexOf(due[0]!);
-      // Neighbours, in order.
+      // The merged segments are neighbours, in order.
       expect(segmentsLeft.slice(at, at + due.length)).toEqual(due);
       expect(due.length).toBeGreaterThan(1);
       const total = due.reduce((sum, one) => sum + one.rows, 0);

@@ -11,7 +11,7 @@ import { byTier } from '../../tier.js';
 
 const childScript = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const id = 7;
-/** What the catalogue knows: nothing beyond the log. */
+/** The version in the catalogue: unknown, so that the log alone counts. */
 const committedVersion = async (): Promise<number> => -1;
 let root: string;
 beforeEach(async () => {
@@ -53,7 +53,7 @@ async function recoverVersion(acknowledged: number): Promise<number> {
   const { version, files, segments } = await store.snapshot(id);
   const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
   expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
-  // What was acknowledged is there; at most the commit in flight came besides.
+  // All acknowledged commits are there, and at most the one in progress besides.
   expect([acknowledged, acknowledged + 1]).toContain(version);
   expect(await store.verify(id)).toEqual([]);
   expect(await readdir(folder.scratch)).toEqual([]);
@@ -90,7 +90,7 @@ describe('a kill -9', () => {
       expect(signal).toBe('SIGKILL');
       const version = await recoverVersion(acknowledged);
       if (point !== 'segment.partial:3') expect(version).toBe(after);
-      // And life goes on from there.
+      // The dataset takes further commits.
       expect((await commits(2)).acknowledged).toBe(version + 2);
       await recoverVersion(version + 2);
     },

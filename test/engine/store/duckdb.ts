@@ -9,7 +9,7 @@ import type { Value } from '../../../engine/core/types.js';
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
 
-/** All records of these Parquet files as a second engine reads them, column by column. */
+/** All records of these Parquet files, column by column, as a second engine reads them. */
 export async function readWithDuckdb(
   files: readonly string[],
   select = '*',

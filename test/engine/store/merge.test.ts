@@ -42,7 +42,7 @@ const column = (name: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-/** Some of the columns, and of their members; at least one. */
+/** A random part of the columns and of their members; at least one. */
 function someColumns(next: () => number, columns: Columns): Columns {
   const keptColumns = columns.filter(() => next() < 0.7);
   return (keptColumns.length === 0 ? columns.slice(0, 1) : keptColumns).map((one) =>
@@ -67,7 +67,7 @@ function widenValue(wide: Column, value: Value): Value {
   );
 }
 
-/** What lies between the page index and the footer. */
+/** The bytes between the page index and the footer. */
 async function indexOf(file: string): Promise<Uint8Array> {
   const { row_groups: groups, dataBytes } = await readFooter(file);
   const chunks = groups.flatMap((group) => group.columns);

@@ -49,7 +49,7 @@ const names = [
   'element',
 ];
 
-/** Up to `most` columns of every kind, nested to the given depth. */
+/** Up to `most` columns of all kinds, nested to the given depth. */
 export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   const columns: Column[] = [];
   const count = 1 + randomBelow(next, most);
@@ -80,7 +80,7 @@ const sampleWords = [
 const longs = [0n, 1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 1n << 32n, -(1n << 32n)];
 const doubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN];
 
-/** How the values of one column are drawn: constant, few, rising or wild, so that every encoding is met. */
+/** How the values of a column are drawn: constant, few, rising or wild, so that every encoding occurs. */
 export interface Style {
   readonly nulls: number;
   readonly kind: 'constant' | 'few' | 'rising' | 'wild';
@@ -197,7 +197,7 @@ function offsets(lengths: readonly number[]): Int32Array {
   return ends;
 }
 
-/** What a pool thread hands to `writeSegment`: records with their ids. */
+/** The input of `writeSegment`: records with their ids. */
 export function batchOf(
   columns: Columns,
   values: readonly (readonly Value[])[],

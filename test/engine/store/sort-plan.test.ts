@@ -45,7 +45,7 @@ describe('the choice of segments to sort', () => {
     expect(planned(changedSegments(5_000), true)).toEqual([0, 1]);
     expect(planned(changedSegments(12_499), false)).toBeUndefined();
     expect(planned(changedSegments(12_500), false)).toEqual([0, 1]);
-    // Of records that were deleted and not replaced, none is out of order.
+    // Records that were deleted without a replacement are not out of order.
     expect(planned([segment(base, 8_333)], true)).toBeUndefined();
     expect(planned([segment(base, 8_334)], true)).toEqual([0]);
   });
@@ -99,7 +99,7 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   const next = random(seed);
   const total = 20_000;
   let segments: Segment[] = span(0, 4).map((i) => segment(span(5_000 * i, 5_000 * (i + 1))));
-  /** By row id: the path of the segment that has its record. */
+  /** For each row id, the path of the segment that has its record. */
   const owners = new Map<number, string>();
   const rowsOf = new Map<string, readonly number[]>();
   for (const [i, one] of segments.entries()) {

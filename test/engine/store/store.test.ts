@@ -25,7 +25,7 @@ import { readWithDuckdb } from './duckdb.js';
 import { batchOf } from './random.js';
 
 const id = 123456789012341;
-/** What the catalogue knows: nothing beyond the log. */
+/** The version in the catalogue: unknown, so that the log alone counts. */
 const committedVersion = async (): Promise<number> => -1;
 let root: string;
 let folder: DataFolder;

@@ -31,7 +31,7 @@ async function filesOf(id: number): Promise<readonly string[]> {
   return names.filter((name) => name.endsWith('.parquet')).toSorted();
 }
 
-/** What tells the segments of two versions apart. */
+/** The properties by which the segments of two versions differ. */
 function segmentKeys({ segments }: Pick<Snapshot, 'segments'>): unknown {
   return segments.map(({ path, rows, deletion }) => [path, rows, deletion?.encoded]);
 }
@@ -51,7 +51,7 @@ test(`the files that stay are those of the versions within the window and of tho
     const [keepMs, pinMs] = [belowCount(3) * 40, 15];
     let store = newStore(keepMs, pinMs);
     const numbers = new Numbers(folder, store, id, next);
-    /** When each version was the newest for the last time, and when it was asked for. */
+    /** For each version, when it was last the newest, and when it was last used. */
     const pinnedUntil: number[] = [];
     const usedAt = new Map<number, number>();
     for (let step = 0; step < 40; step++) {

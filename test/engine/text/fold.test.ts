@@ -24,7 +24,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);
-    // Beyond these, both sides are asked below whether they fold it at all.
+    // Characters beyond these are checked below for whether any side folds them.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);
@@ -34,12 +34,12 @@ test('letters fold, and words end, where they do for the regular expressions of 
   // Letters of different groups never match: they differ in a bit of their groups' numbers.
   const numberedGroups = [...groups.values()];
   for (let bit = 0; 1 << bit <= numberedGroups.length; bit++) {
-    // Counted from 1, so that each has a bit, and what is in no group has none.
+    // Groups are counted from 1, so that each has a bit, and characters without a group have none.
     const chosenCodes = numberedGroups.filter((_, i) => ((i + 1) >> bit) & 1).flat().sort((a, b) => a - b); // prettier-ignore
     const pattern = `(?i:[${chosenCodes.map(hex).join('')}])`;
     expect(await codes(`SELECT i FROM every WHERE regexp_full_match(s, '${pattern}') ORDER BY i`)).toEqual(chosenCodes); // prettier-ignore
   }
-  // Letters of one group do.
+  // The letters of one group must match each other.
   const pairs = numberedGroups.flatMap((group) =>
     group.map((code) => `('${hex(group[0]!)}', ${code})`),
   );

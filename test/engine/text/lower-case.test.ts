@@ -8,7 +8,7 @@ const lastCode = byTier(0x20000, 0x110000);
 
 test('lower case is that of the SQL engine: every code point, alone and among others', async () => {
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
-  // As numbers: the driver would drop a mark of byte order.
+  // The characters are passed as numbers: the driver would drop a byte order mark.
   const rows = await connection.runAndReadAll(`SELECT i, unicode(l), length(l) FROM
     (SELECT i, lower(chr(i::INTEGER)) AS l FROM range(1, ${lastCode}) AS t(i) WHERE i NOT BETWEEN 55296 AND 57343)`);
   const wrong = rows.getRows().filter(([code, lower, length]) => {

@@ -66,7 +66,7 @@ export function randomBelow(random: Random, limit: number): number {
   return Math.floor(random() * limit);
 }
 
-/** One of a list. */
+/** A random element of a list. */
 export function pick<T>(random: Random, list: readonly T[]): T {
   return list[randomBelow(random, list.length)]!;
 }

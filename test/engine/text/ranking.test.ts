@@ -39,7 +39,7 @@ beforeAll(async () => {
   texts = [
     list(50, () => textOf(nextRandom)),
     list(4000, () => textOf(nextRandom)),
-    // More texts that are as good as each other than are kept: those that come later have rows between those of the others.
+    // More texts of equal score than are kept: later ones have rows between those of the others.
     list(4000, () => pick(nextRandom, alike)),
     list(3000, () => pick(nextRandom, someTexts)),
     [null],

@@ -262,7 +262,7 @@ function lineOf(next: Random, width: number): string {
   return fields.slice(0, width).join(next() < 0.5 ? '\t' : ' ');
 }
 
-/** What a line holds, read in the simplest way. */
+/** The fields of a line, read in the simplest way. */
 function naiveRecord(line: string): Record<string, unknown> {
   const names = 'chrom chromStart chromEnd name score strand thickStart thickEnd itemRgb blockCount blockSizes blockStarts'.split(' '); // prettier-ignore
   const record: Record<string, unknown> = {};

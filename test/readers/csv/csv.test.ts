@@ -271,7 +271,7 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
   });
 });
 
-// F8 of the threat catalogue.
+// The cases of row F8 of the threat catalogue.
 describe('unusual files', () => {
   test.each<[string, string, unknown]>([
     ['an empty file', '', [[]]],
@@ -530,7 +530,7 @@ describe('unusual files', () => {
     expect([declaredRead.rows, declaredRead.warnings, declaredRead.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
     const utf8 = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
     expect(utf8.rows).toEqual([{ a: 'na\ufffdve' }]);
-    // Beside a character of UTF-8, a byte that is none is damage.
+    // Beside a character of UTF-8, an invalid byte is damage.
     expect((await readCsv(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
     expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8, latin-1, utf-16, utf-16le or utf-16be');
   }); // prettier-ignore
@@ -702,7 +702,7 @@ describe('types', () => {
       const { columns } = await readCsv(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
       expect([other, columns[0]!.type]).toEqual([other, 'double']);
     }
-    // What a double holds exactly stays a double.
+    // An integer that a double holds exactly stays a double.
     const { columns, findings } = await readCsv('n\n9007199254740992\n18014398509481984\n1\n');
     expect([columns[0]!.type, findings.warnings]).toEqual(['double', 0]);
     expect((await readCsv('n\n9007199254740993\nx\n')).columns[0]!.type).toBe('string');

@@ -47,7 +47,7 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
     const expectedRecords = recordsOf(names, rows.slice(header + 1));
-    // What is made from the columns of MAF is tested beside it.
+    // Columns that are made from those of MAF are tested beside their code.
     const isMade = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
     const shownRows = read.rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),

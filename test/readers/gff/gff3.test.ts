@@ -95,7 +95,7 @@ describe('real files', () => {
       key,
       lists.has(key) ? values : values![0],
     ]);
-    // It leaves attributes without a value out, where we have the empty text.
+    // The oracle leaves out attributes without a value, where our reader stores the empty text.
     const empty = line
       .split('\t')[8]!
       .split(';')

@@ -7,7 +7,7 @@ import { seed } from '../../seed.js';
 const pick = <T>(next: Random, values: readonly T[]): T =>
   values[Math.floor(next() * values.length)]!;
 
-/** What a line may have instead of what is usual, and the share of lines that do. */
+/** Unusual contents of a line, and the share of lines that have them. */
 interface Dialect {
   readonly head: string;
   readonly attribute: (next: Random, isOdd: boolean) => string;
@@ -116,12 +116,12 @@ for (const [reader, dialect] of Object.entries({ gff3, gtf }))
         const text = featuresOf(next, dialect, share);
         const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
         const runs = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
-        // In a piece of its own, a line is the first of its piece, which is never part of a run.
+        // Read as a piece, a line is the first of its piece, which is never part of a run.
         const lines = await importSource(text, reader, { validation, targetBytes: 400 });
         expect(lines.chunks).toBeGreaterThan(100);
         expect(runs.findings).toEqual(lines.findings);
         expect(runs.error).toBe(lines.error);
-        // With errors nothing is stored.
+        // With errors, nothing is stored.
         if (runs.findings.errors > 0) continue;
         expect(runs.rows).toEqual(lines.rows);
         expect(runs.columns).toEqual(lines.columns);

@@ -303,7 +303,7 @@ describe('F16: types are inferred from all values', () => {
     const digests = [200, 3_000, 20_000, 100_000, Infinity].map((chunkBytes) =>
       digest(importLines(text, { chunkBytes })),
     );
-    // Threads change the order in which chunks are read, and which of them one thread reads one after the other.
+    // Threads change the order in which chunks are read, and which chunks one thread reads consecutively.
     const chunks = cutAtLines(bytes(text), 20_000);
     for (let threads = 1; threads <= 8; threads++) {
       const order = chunks.map((_, i) => i).sort(() => next() - 0.5);

@@ -78,7 +78,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, i) => i);
 const schema6 = { positions: ids(60).map(position6), genes };
 const schema4 = { header: header4, positions: ids(20).map(position4) };
 
-/** What JSON.parse reads, with the coordinates beside it and every column in every record. */
+/** The records that JSON.parse reads, with coordinates and all columns in every record. */
 function oracle(text: string, build: string | null): Row[] {
   const { positions } = JSON.parse(text) as { positions: Row[] };
   const names = new Set(positions.flatMap((one) => Object.keys(one)));

@@ -60,7 +60,7 @@ describe('chunks', () => {
     }
   });
 
-  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none of them is split.
+  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none is split.
   test('split at any offset contain every line unchanged (F5)', async () => {
     const line = (i: number) =>
       Buffer.from([0x69, 0x20, 0xe2, 0x82, 0xac, 0xff, 48 + (i % 10), 10]);
@@ -77,7 +77,7 @@ describe('chunks', () => {
     }
   });
 
-  // What is read with a piece ends 64 kB behind it; the line may end before, there or later, or with the file.
+  // The bytes read along with a piece end 64 kB after it; the line may end before, there or later, or with the file.
   test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
     'a line that goes on for %i bytes behind its piece is whole',
     async (tail) => {

@@ -55,7 +55,7 @@ test(`long decimals are rounded as Number rounds them (seed ${seed})`, () => {
     const expected = Number(String(bytes));
     const value = longDecimalAt(bytes, 0, bytes.length);
     if (!Number.isNaN(value)) knownCount++;
-    // `expect` for each of them would take seconds.
+    // Calling `expect` for each number would take seconds.
     if (Number.isNaN(value) || value === expected) {
       if (floatAt(bytes, 0, bytes.length) === expected) continue;
     }

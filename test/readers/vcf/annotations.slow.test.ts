@@ -35,7 +35,7 @@ function namesOf(allele: string, all: readonly string[]): string[] {
     : [allele];
 }
 
-/** What exploding has to give, from the records with lists: the simple way, record by record. */
+/** The expected result of exploding, from the records with lists, record by record. */
 function explodeRows(rows: readonly Row[], key: string): Row[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];

@@ -144,7 +144,7 @@ describe('real files', () => {
         for (let allele = 0; allele < alternates; allele++) {
           const list = rows[at++]!.sample as Record<string, unknown>[];
           expect(list.map((one) => one.name)).toEqual(parser.samples);
-          // One comparison for a whole line: a hundred samples have too many values for one each.
+          // A line is compared as a whole: a hundred samples have too many values for single comparisons.
           const [found, wanted]: [unknown[], unknown[]] = [[], []];
           for (const sample of list) {
             for (const [key, values] of Object.entries(samples[sample.name as string]!)) {

@@ -19,7 +19,7 @@ const keys = [
   ['FT', '1', 'String'],
   ['TX', '.', 'String'],
 ] as const;
-/** Not declared: text. */
+/** A key without a declaration, whose values are texts. */
 const undeclaredKey = ['XX', '1', 'String'] as const;
 
 /** Texts of a value that are all well-formed, plain ones and others. */
@@ -30,7 +30,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   String: ['PASS', 'q10;s50', '.', '', 'x'.repeat(1500), 'a=b', '%3A%2C', 'é', '-'],
 };
 
-/** What a text stands for, the simple way. */
+/** The value of a text, read in the simplest way. */
 function valueOf(type: string, text: string): unknown {
   if (text === '' || text === '.' || (type === 'Float' && text === 'nan')) return null;
   return type === 'String' ? text.replaceAll('%3A', ':').replaceAll('%2C', ',') : Number(text);
@@ -41,7 +41,7 @@ test(`samples of any layout equal a split of the text (seed ${seed})`, async () 
   const randomBelow = (limit: number): number => Math.floor(random() * limit);
   const pick = <T>(list: readonly T[]): T => list[randomBelow(list.length)]!;
   for (let round = 0; round < 20; round++) {
-    // In some rounds most values are plain, so that lines are read the short way until an odd one comes.
+    // In some rounds most values are plain, so that lines take the fast path until an odd value comes.
     const oddShare = pick([0, 0.01, 0.5]);
     const expectedCalls: unknown[] = [];
     let lines = '';

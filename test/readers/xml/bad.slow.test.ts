@@ -18,7 +18,7 @@ const billionLaughs = `<!DOCTYPE l [<!ENTITY a "lol">${'bcdefghij'
   .map((name, i) => `<!ENTITY ${name} "${`&${'abcdefghij'[i]};`.repeat(10)}">`)
   .join('')}]>`;
 
-/** Row F11 of the threat catalogue and what makes a text no XML: text ==> what is said of it. */
+/** Row F11 of the threat catalogue, and syntax errors: text ==> message. */
 const cases: readonly (readonly [string, string, string])[] = [
   [
     'billion laughs',

@@ -8,14 +8,14 @@ import { until } from '../../until.js';
 /* Threads that can be ended at any moment (threats E2). */
 
 let threads: ExpressionThreads;
-/** Each task is one of another user, unless a test says otherwise. */
+/** Each task belongs to another user, unless a test says otherwise. */
 let lastUser = 0;
 beforeEach(() => {
   threads = new ExpressionThreads();
 });
 afterEach(() => threads.close());
 
-/** Long enough for any machine. */
+/** A time-out long enough for any machine. */
 const forever = 100_000_000;
 
 function evaluate(
@@ -108,7 +108,7 @@ describe('a thread is ended and replaced', () => {
       hasBegun = true;
       return { json: '1', floats: [] };
     };
-    // Each element may take two seconds; a million of them would take weeks.
+    // Each element may take two seconds; a million would take weeks.
     const records = `{"records":[${Array.from({ length: 500 }, () => '{}').join(',')}]}`;
     const field = (name: string, expression: string) => ({
       name,

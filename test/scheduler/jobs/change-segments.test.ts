@@ -99,7 +99,7 @@ test(`an upsert of one field in any order is divided among the threads (STRANDLA
   ]);
 });
 
-/** Records of several chunks that name others by these `_id`s; the one with the number `partial` lacks a field. */
+/** Records of several chunks that identify others by these `_id`s; the chunk `partial` lacks a field. */
 function chunks(ids: readonly string[], partial?: number): readonly string[] {
   const text = (n: number): string => `,"text":"${String(n).padEnd(220, 'x')}"`;
   return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);

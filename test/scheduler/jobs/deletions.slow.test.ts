@@ -75,7 +75,7 @@ async function queued(n: number): Promise<number> {
   return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
 }
 
-/** Where an import is killed, and which of the two processes. */
+/** The points at which an import is killed, and which of the two processes. */
 const crashPoints = [
   ['segment.partial', 'worker'],
   ['journal.appended', 'worker'],
@@ -135,7 +135,7 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const before = await idsOf();
   const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  // Nothing was added again, so that nothing is queried.
+  // No record was added again, so that nothing is queried.
   const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();

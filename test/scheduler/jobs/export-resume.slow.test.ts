@@ -67,7 +67,7 @@ async function digestOf(format: Format, id: number): Promise<string> {
     sha256: createHash('sha256').update(bytes).digest('hex'),
   });
   expect(bytes).toHaveLength(row.bytes!);
-  // What follows the records, and in Arrow what precedes them, has the time of the export.
+  // The bytes after the records, and in Arrow those before, contain the time of the export.
   const keptMembers =
     format === 'json'
       ? gunzipSync(bytes)

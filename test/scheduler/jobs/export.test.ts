@@ -10,7 +10,7 @@ import { Lake, vcfOf } from '../lake.js';
 import { byTier } from '../../tier.js';
 import { until } from '../../until.js';
 
-/** In the slow tier, more than any format has in one of several parts, which threads encode at the same time. */
+/** In the slow tier, more records than one part of any format, so that threads encode several parts at the same time. */
 const manyRecords = byTier(3_000, 34_000);
 
 let lake: Lake;

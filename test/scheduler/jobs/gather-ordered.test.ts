@@ -84,7 +84,7 @@ async function* streamChunks(chunks: readonly ChunkRows[]): AsyncGenerator<Chunk
   yield* chunks;
 }
 
-/** What gathering has read: the rows of the files of its jobs, and how often each file. */
+/** The work of gathering: the rows read from the files of its jobs, and how often each file was read. */
 interface Work {
   rows: number;
   readonly files: Map<string, number>;
@@ -155,7 +155,7 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
       expect([...work.files.values()].every((times) => times === 1)).toBe(true);
       const heldRows = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
       expect(heldRows.reduce((sum, count) => sum + count, 0)).toBe(rows);
-      // Each chunk of the source would be read from as many segments as it has rows in.
+      // Each chunk would otherwise be read from as many segments as it has rows in.
       expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsOfImport, 0)).toBeGreaterThan(rows * rounds);
     }
   }); // prettier-ignore

@@ -62,7 +62,7 @@ export async function recoverServer(root: string): Promise<void> {
   throw new Error('the server does not become idle');
 }
 
-/** Starts the server of a data folder and kills it with its worker, at a random moment of at most `mostMs` after it is ready, so many times. */
+/** Starts the server of a data folder and kills it with its worker, several times, each at a random moment within `mostMs` after it is ready. */
 export async function killedRepeatedly(
   root: string,
   times: number,
@@ -92,6 +92,6 @@ export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }

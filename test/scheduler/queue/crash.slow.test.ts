@@ -34,7 +34,7 @@ beforeAll(async () => {
   await whileClosed(() => recoverServer(root));
   wholeMs = performance.now() - startedAt;
 });
-/** Every imported record is stored exactly once, and nothing else is. */
+/** Every imported record is stored exactly once, and no other. */
 afterEach(async () => {
   expect((await lake.store.snapshot(datasetId)).rows).toBe(rows * imports);
   expect(await lake.damage()).toEqual([]);
@@ -146,7 +146,7 @@ describe('C1: killed at random', () => {
       const afterMs = next() * wholeMs * 1.2;
       await whileClosed(async () => {
         const server = new KillableServer(root);
-        // Counted from the start of the process, so that kills hit its recovery as well.
+        // The time counts from the start of the process, so that kills also hit its recovery.
         const pid = server.ready();
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         const worker = await Promise.race([pid, Promise.resolve(undefined)]);

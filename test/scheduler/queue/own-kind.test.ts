@@ -41,7 +41,7 @@ const countJob: Job<'count', CountParams, number> = {
   async publish(task, length, { catalog, persist }) {
     events.push(`published ${length}`);
     await persist(async () => {
-      // As if this happened elsewhere at this moment.
+      // Simulates a deletion elsewhere at this moment.
       if (task.params?.['text'] === 'deleted') await catalog.objects.delete(task.targetObjectId!);
       if (task.params?.['text'] === 'ended') await catalog.tasks.fail(task.id, 'elsewhere');
       await catalog.tasks.complete(task.id);

@@ -34,7 +34,7 @@ async function whileRunning(work: (scheduler: Scheduler) => Promise<void>): Prom
   await work(scheduler).finally(() => scheduler.close());
 }
 
-/** Starts, waits for these tasks, and ends. */
+/** Starts a scheduler, waits for these tasks, and closes it. */
 async function run(taskIds: readonly number[] = []): Promise<void> {
   await whileRunning(async (scheduler) => {
     for (const id of taskIds) await scheduler.wait(id);
@@ -63,7 +63,7 @@ const damages = [
   ['cannot be read', (file: string) => rm(file).then(() => mkdir(file))],
 ] as const;
 
-/** Every file below a folder, with its content. */
+/** All files below a folder, with their content. */
 async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

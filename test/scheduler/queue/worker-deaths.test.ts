@@ -64,7 +64,7 @@ function progress(taskId: number, records: number): void {
   });
 }
 
-/** Resolves when exactly these tasks are in the worker, and stays so for some turns of the event loop. */
+/** Resolves when exactly these tasks are in the worker and remain so for some turns of the event loop. */
 async function waitUntilHeld(...tasks: readonly number[]): Promise<void> {
   const isSo = (): boolean => String([...heldTasks.keys()].sort()) === String([...tasks].sort());
   for (let turns = 0; turns < 20; turns++) {

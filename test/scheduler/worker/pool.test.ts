@@ -51,7 +51,7 @@ test.each(['before they start', 'while they run'])(
   async (when) => {
     newPool();
     const abort = new AbortController();
-    // Their first byte is shared memory: the threads set it when they spin.
+    // The first byte of each job is shared memory: threads set it when they spin.
     const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
     const spinning = jobs.map((job) => (pool as Pool).run('gzip', () => job, abort.signal));
     const waitingRun = run('next');

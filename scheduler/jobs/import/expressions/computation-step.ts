@@ -25,7 +25,7 @@ export interface ComputationStep {
   readonly isJoined: boolean;
   /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
   readonly memoName: string | null;
-  /** Another expression may read the result and change it, if it is a list or an object. */
+  /** Whether another expression may read the result and change it, if it is a list or an object. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
   /** The results in the job by values of whole columns; null if the step reads anything else, or an expression may change these values. */

@@ -3,7 +3,7 @@ import { basename, dirname, join, normalize } from 'node:path';
 import type { Schema } from '../../../../api/http/schema.js';
 import { schemaErrors, type Resolve } from '../../json-schema.js';
 
-/** Where the standards publish the schemas that others refer to by address, and the folder or file that has them. */
+/** The addresses under which the standards publish schemas, and the folders or files that contain them. */
 const publishedSchemas: readonly (readonly [address: string, place: string])[] = [
   ['https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main/', ''],
   ['https://w3id.org/ga4gh/schema/vrs/1.3/', ''],

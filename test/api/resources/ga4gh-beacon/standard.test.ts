@@ -58,7 +58,7 @@ const schemaOf: Readonly<Record<string, string>> = {
 };
 const models = 'models/json/beacon-v2-default-model';
 
-/** Checks an answer against the schemas of the standard, and what is in it against those of the model. */
+/** Checks an answer against the schemas of the standard, and its contents against those of the model. */
 function checkAnswer(operation: string, { status, json }: Answer): void {
   if (check === undefined) return;
   const name = schemaOf[operation]!;

@@ -71,7 +71,7 @@ function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Arr
     const texts = [...new Set(values as string[])];
     const numbers = new Map(texts.map((text, index) => [text, index]));
     const indices = kind.from(values.map((value) => numbers.get(value as string)!));
-    // What only other segments have is in the dictionary, too.
+    // The dictionary also contains values that only other segments have.
     const dictionary = new MadeDictionary([...texts, 'AlsoA', 'alsob']);
     return { kind: 'dictionary', indices, dictionary, distinct: Int32Array.from(new Set(indices)) };
   };
@@ -102,7 +102,7 @@ function madeFields(random: Random, rows: number): readonly Field[] {
     fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
     fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
-    // As records often are: sorted, so that what is wanted lies together.
+    // The values are sorted, as they often are in data, so that wanted rows are neighbours.
     fieldOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
     fieldOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
     fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), indices(Uint8Array)), // prettier-ignore

@@ -207,7 +207,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(evaluated).toBeGreaterThan(50);
   });
 
-  /** How many filters were asked, and the answer of the whole way. */
+  /** The number of filters that were asked, and the answer without filters. */
   const lookedUp = async (filters: unknown) => {
     const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const paged = pageQuery(asked.predicate, columns)!;
@@ -235,10 +235,10 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Of a column in memory, too, until it has a table of hashes, which the counts of the explanation have made.
+      // This also holds for a column in memory, until it has a hash table, which the counts of the explanation have made.
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Few pages are evaluated of columns in memory, too, but where hashes find the value.
+      // Few pages of columns in memory are evaluated as well, except where hashes find the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
       expect(await access(ofDepth(10, 500))).toEqual({ filters: 0, pages: 0, columns: 1 });

@@ -38,7 +38,7 @@ async function writeSegments(bench: Bench): Promise<Dataset> {
       gene: maybe(`GENE${random.below(20)}`),
       depth: maybe(random.below(100)),
       info: {
-        // Their sums are exact: now and then the SQL engine adds in another order.
+        // The sums are exact, because the SQL engine may add in another order.
         AF: maybe(random.below(1024) / 1024),
         CSQ: maybe(random.list(random.below(4), () => random.pick(['stop', 'missense', 'none']))),
       },
@@ -111,7 +111,7 @@ test('a text that only later segments have is not found among the narrower numbe
   try {
     // Texts that begin alike would get no dictionary, and so no numbers.
     const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
-    // Each segment has 60 texts of its own: their numbers take a byte in the first segments, and two in the others.
+    // Each segment has 60 distinct texts: their numbers take one byte in the first segments, and two in the others.
     const segments = Array.from({ length: 12 }, (_, segment) =>
       Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
     );

@@ -8,7 +8,7 @@ import { column, openBench, type Bench, type Dataset } from '../dataset.js';
 
 const field = { name: 't', path: ['t'], type: 'text' } as const;
 const searchWords = ['breast', 'cancer', 'ovarian'];
-/** More files than a cache keeps the footers of. */
+/** More files than a cache keeps footers for. */
 const segments = 520;
 
 let bench: Bench;

@@ -25,7 +25,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   test('pairs the states of a record that was written anew', async () => {
     const count = 1_300;
     const row = (i: number, commit: number, b: number) => ({ _id: `id${i}\t"`, _commit: String(commit), n: i, info: { a: 'x', b } }); // prettier-ignore
-    // Of the old records, the even ones were written anew, in reverse; every fifth odd one was deleted, and others came.
+    // Of the old records, the even ones were replaced, in reverse order; every fifth odd one was deleted, and new ones were added.
     const oldRows = Array.from({ length: count }, (_, i) => row(i, 1, i));
     const anew = oldRows.filter((_, i) => i % 2 === 0).map(({ n }) => row(n, 2, -n)).toReversed(); // prettier-ignore
     const freshRows = Array.from({ length: 7 }, (_, i) => row(count + i, 2, 0));
@@ -53,7 +53,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
     expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removedRows.length, anew.length, 7]); // prettier-ignore
     const expected = [
       ...removedRows.map(({ n }) => ['removed', n, n, null, []]),
-      // 0 and -0 are one long.
+      // As a long, 0 and -0 are equal.
       ...anew.map(({ n }) => ['changed', n, n === 0 ? 0 : -n, n, n === 0 ? [] : ['info.b']]),
       ...freshRows.map(({ n }) => ['added', n, 0, null, []]),
     ];

@@ -3,7 +3,7 @@ import { caseVariantsBetween } from '../../../../engine/query/predicate/case-var
 import { Random } from '../random.js';
 import { seed } from '../../../seed.js';
 
-/** All strings whose lower case is this one, by trying every letter in every case. */
+/** All strings whose lower case is this one, found by trying every letter in every case. */
 function variantsOf(lower: string): Buffer[] {
   let all = [''];
   for (const char of lower) {

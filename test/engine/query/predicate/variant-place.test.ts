@@ -125,7 +125,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
   test('equality finds what a loop finds, and opens few of the segments that say so', async () => {
     const all = variants();
     for (let i = 0; i < 60; i++) {
-      // Of more than 64 variants, those between the first and the last of each chromosome are looked at.
+      // With more than 64 variants, those between the first and the last of each chromosome are examined.
       const isLong = random.chance(0.2);
       const from = random.below(all.length - 100);
       const list = random.list(isLong ? 65 + random.below(40) : 1 + random.below(3), () => {

@@ -6,7 +6,7 @@ import { LineWriter, type BlockTexts } from '../../../../engine/query/results/li
 
 const cellCount = 3;
 
-/** Blocks of records whose cells have their texts in the block, among those of dictionaries, and in a page. */
+/** Blocks of records whose cells have their texts in the block, in dictionaries and in a page. */
 class Blocks {
   readonly texts: BlockTexts = { block: new ByteSink(16), kept: new ByteSink(16) };
   readonly cells: readonly CellTexts[];

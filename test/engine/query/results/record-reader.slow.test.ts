@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Keeps all, or nothing. */
+/** A cache that keeps all pages, or none. */
 function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
   const entries = new Map<string, unknown>();
   return {

@@ -14,7 +14,7 @@ interface Flow {
   readonly error: string | null;
 }
 
-/** Processes chunks, later ones of those in progress first. `outcomes` are by index; the default is `continue`. */
+/** Processes chunks, taking later ones in progress first. `outcomes` are by index; the default is `continue`. */
 async function runFlow(
   outcomes: Readonly<Record<number, ChunkOutcome | Error>>,
   { count = 20, parallel = 4, isDamaged = false, last = Infinity } = {},

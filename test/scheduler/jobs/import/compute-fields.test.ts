@@ -100,7 +100,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
       k: pick([i, -i, 0, null]),
       // Always with a fraction, so that JSON shows that it is a float.
       f: pick([i + 0.25, -0.5, 0.125, null]),
-      // Such that sums and products go beyond 2^53.
+      // Values whose sums and products exceed 2^53.
       b: pick([2 ** 53 - 1, 1 - 2 ** 53, 3, i]),
       e: pick([4, 7, 9]),
       d: pick(['2024-05-06', '2025-01-02']),

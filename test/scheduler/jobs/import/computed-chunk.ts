@@ -9,7 +9,7 @@ import {
   type ComputedBatch,
 } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
 
-/** Who evaluates expressions, and expressions that make no records. */
+/** The user who evaluates expressions, and expressions that make no records. */
 export const origin = {
   preExpression: '',
   postExpression: '',

@@ -1,4 +1,4 @@
-/** What depends on the order in which the SQL engine's threads add: the last digits of these members of statistics. */
+/** Members of statistics whose last digits depend on the order in which the SQL engine's threads add. */
 const inexact = new Set([
   'avg',
   'sum',
@@ -16,7 +16,7 @@ function withPlainNumbers(answer: string): string {
   );
 }
 
-/** True if two answers are the same text but for the last digits of sums of doubles. */
+/** True if two answers are the same text apart from the last digits of sums of doubles. */
 export function alikeTexts(found: string, sqlText: string): boolean {
   const wanted = withPlainNumbers(sqlText);
   if (found === wanted) return true;

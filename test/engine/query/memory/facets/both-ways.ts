@@ -17,14 +17,14 @@ import type { Made } from '../../naive-fields.js';
 import type { Random } from '../../random.js';
 import { madeView, type Dictionaries } from './made-view.js';
 
-/** Some of a dataset's records: marks for the columns, a condition for the SQL engine, and the records themselves. */
+/** A selection of records: marks for the columns, a condition for the SQL engine, and the records themselves. */
 export interface Chosen {
   readonly selections: readonly SelectionBytes[];
   readonly predicate: Predicate;
   readonly rows: readonly TestRow[];
 }
 
-/** All records, none, or each at a chance. */
+/** Selects all records, none, or each with a given chance. */
 export function chosenRecords(random: Random, { segments }: Made): Chosen {
   const share = random.pick([0, 0.1, 0.5, 0.9, 1, 1]);
   const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore

@@ -93,7 +93,7 @@ test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
   },
 );
 
-/** Many values and few, whole and broken, small and large, once and again. */
+/** A random record: many or few values, integers or fractions, small or large, repeated or not. */
 function record(random: Random): TestRow {
   const some = <T>(make: () => T): T | null => (random.chance(0.1) ? null : make());
   return {
