@@ -44,21 +44,21 @@ function* csvLines(records: number): Generator<string> {
 }
 
 /** Makes a cell from a real one, for the variant at a position of the genome. */
-type Vary = (cell: string, random: Random, position: number) => string;
+type CellVariation = (cell: string, random: Random, position: number) => string;
 
 const genome = 3.1e9;
-const keepCell: Vary = (cell) => cell;
-const randomDigits: Vary = (cell, random) => newDigits(cell, random);
+const keepCell: CellVariation = (cell) => cell;
+const randomDigits: CellVariation = (cell, random) => newDigits(cell, random);
 /** Name of the gene at a position. Neighbouring variants share one of about 20,000 genes. */
 const geneAt = (position: number): number => Math.floor(position / 150_000);
 
 /** A change in HGVS notation, such as `NM_198576.3:c.579G>A`. */
-const changeText: Vary = (cell, random, position) =>
+const changeText: CellVariation = (cell, random, position) =>
   cell
     .replace(/_\d+/, `_${100_000 + geneAt(position)}`)
     .replace(/(?<=[cp]\.).*/, (text) => newDigits(text, random));
 
-const variations: Readonly<Record<string, Vary>> = {
+const variations: Readonly<Record<string, CellVariation>> = {
   chrom: (_, __, position) => String(1 + Math.floor(position / 140e6)),
   pos: (_, __, position) => String(position % 140e6),
   variation_id: randomDigits,

@@ -55,8 +55,8 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<Line[]> 
   try {
     const objectId = await server.upload(file);
     server.peakMb();
-    const ourTakes: Take[] = [];
-    const theirTakes = peers.map((): Take[] => []);
+    const ourTakes: TimeTaken[] = [];
+    const theirTakes = peers.map((): TimeTaken[] => []);
     for (let run = 0; run < (isQuick ? runs.quick : runs.full); run++) {
       for (const [i, peer] of peers.entries()) {
         theirTakes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
@@ -91,8 +91,8 @@ function timeLines(
   question: string,
   { peers: all, limit }: Format,
   peers: readonly Peer[],
-  ours: readonly Take[],
-  theirs: readonly (readonly Take[])[],
+  ours: readonly TimeTaken[],
+  theirs: readonly (readonly TimeTaken[])[],
 ): Line[] {
   const ourMedian = medianTake(ours);
   const medians = theirs.map(medianTake);
@@ -124,7 +124,7 @@ async function importOnce(
   { name, params, stored = (n) => n }: Format,
   objectId: number,
   records: number,
-): Promise<Take> {
+): Promise<TimeTaken> {
   const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
   const take = await measureWork(
     () => server.import(datasetId, objectId, stored(records), params),
@@ -137,28 +137,28 @@ async function importOnce(
 }
 
 /** Wall time, and processor time of all processes together, in seconds. */
-interface Take {
+interface TimeTaken {
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
-async function measureWork(work: () => Promise<number>, cpu: () => number): Promise<Take> {
+async function measureWork(work: () => Promise<number>, cpu: () => number): Promise<TimeTaken> {
   const before = cpu();
   const seconds = await work();
   return { seconds, cpuSeconds: cpu() - before };
 }
 
-function medianTake(takes: readonly Take[]): Take {
+function medianTake(takes: readonly TimeTaken[]): TimeTaken {
   return {
     seconds: median(takes.map(({ seconds }) => seconds)),
     cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
   };
 }
 
-function takeText({ seconds, cpuSeconds }: Take): string {
+function takeText({ seconds, cpuSeconds }: TimeTaken): string {
   return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
 }
 
-function printTake({ name }: Format, who: string, take: Take): void {
+function printTake({ name }: Format, who: string, take: TimeTaken): void {
   process.stderr.write(`${name}: ${who} ${takeText(take)}\n`);
 }

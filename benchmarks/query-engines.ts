@@ -6,17 +6,17 @@ import { openChdb, openDuckdb } from './query-tables.js';
 import { startServer } from './server.js';
 
 /** The facts that all engines must agree on: the total and the values that a question compares. */
-interface Facts {
+interface AnswerFacts {
   readonly total: number;
   readonly value: unknown;
 }
 
 /** An answer of an engine. */
-interface Answered {
+interface EngineResult {
   /** Milliseconds: for the server, measured by its client including HTTP; for a peer, measured in its process. */
   readonly ms: number;
   /** Parses the answer, which is not part of its time. */
-  facts(): Facts;
+  facts(): AnswerFacts;
 }
 
 /** An engine with its data opened, in its own process. */
@@ -24,7 +24,7 @@ export interface OpenedEngine {
   readonly name: string;
   /** The process of the engine. */
   readonly pid: number;
-  ask(question: Question): Promise<Answered>;
+  ask(question: Question): Promise<EngineResult>;
   close(): Promise<void>;
 }
 
@@ -49,9 +49,9 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
 /** Throws when two engines found different things. */
 export function checkAgreement(
   question: Question,
-  ours: Answered,
+  ours: EngineResult,
   peer: string,
-  theirs: Answered,
+  theirs: EngineResult,
 ): void {
   const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
   if (a === b) return;
@@ -74,7 +74,7 @@ async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngin
       const ms = performance.now() - from;
       if (reply.status !== 200)
         throw new Error(`${name}: ${reply.status} ${reply.text.slice(0, 500)}`);
-      const facts = (): Facts => {
+      const facts = (): AnswerFacts => {
         const answer = JSON.parse(reply.text) as QueryAnswer;
         return { total: answer.total, value: ours?.(answer) };
       };
@@ -102,7 +102,7 @@ function comparedPeer(
         pid: peer.pid,
         async ask(question) {
           const { ms, rows } = await peer.run(statementsOf(question) ?? []);
-          const facts = (): Facts => ({
+          const facts = (): AnswerFacts => ({
             total: Number(rows.at(-1)?.[0]?.[0]),
             value: question.theirs?.(rows[0]!),
           });

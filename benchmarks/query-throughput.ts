@@ -27,12 +27,12 @@ export async function measureThroughput(
 }
 
 /** The dataset with a server on it. */
-interface Served extends QueryDataset {
+interface ServedDataset extends QueryDataset {
   readonly server: BenchServer;
 }
 
 async function measureRun(
-  ready: Served,
+  ready: ServedDataset,
   number: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
@@ -59,7 +59,7 @@ async function measureRun(
 
 /** Runs `count` clients for a time. Each sends one request after another. */
 async function loadServer(
-  { server, path }: Served,
+  { server, path }: ServedDataset,
   bodies: readonly string[],
   count: number,
   seconds: number,
@@ -89,7 +89,7 @@ async function loadServer(
 }
 
 /** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
-async function memoryGrowth(ready: Served, minutes: number): Promise<string> {
+async function memoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];

@@ -15,7 +15,7 @@ const quickSizes = [20_000];
 
 /** The parts of the comparison, which a flag of their name selects. */
 const parts = ['warm', 'cold', 'export', 'start'] as const;
-type Part = (typeof parts)[number];
+type BenchmarkPart = (typeof parts)[number];
 
 /**
  * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on
@@ -58,7 +58,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
 /** Prints the tables of all sizes; `write` gets all that there are after each new one. */
 async function compareEngines(
   sizesToCompare: readonly number[],
-  wanted: ReadonlySet<Part>,
+  wanted: ReadonlySet<BenchmarkPart>,
   isFresh: boolean,
   write: (text: string) => void,
 ): Promise<void> {

@@ -22,7 +22,7 @@ const runs = 9;
 const warmups = 2;
 
 /** What all rows of the table share. */
-interface Setup {
+interface VersionsSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
   readonly duckdb: DuckDBConnection;
@@ -83,7 +83,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
 }
 
 /** Deletes of random records, and their rollbacks, each several times; the peer puts the same records back. */
-async function deleteLines(setup: Setup): Promise<readonly Line[]> {
+async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
     {
@@ -110,7 +110,7 @@ async function deleteLines(setup: Setup): Promise<readonly Line[]> {
 }
 
 /** Upserts of random records, whole ones and single fields, and their rollbacks; the peer puts the earlier records back. */
-async function upsertLines(setup: Setup): Promise<readonly Line[]> {
+async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
@@ -144,7 +144,7 @@ async function upsertLines(setup: Setup): Promise<readonly Line[]> {
 }
 
 /** A file of some records with another depth, as JSON lines. */
-async function upsertFile(setup: Setup, run: number): Promise<string> {
+async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
   const { duckdb, folder } = setup;
   const file = join(folder, `upsert-${run}.json`);
   await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${idFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
@@ -152,7 +152,13 @@ async function upsertFile(setup: Setup, run: number): Promise<string> {
 }
 
 /** The whole dataset into an archive and back; the peer exports its database and imports it again. */
-async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup): Promise<Line> {
+async function archiveLine({
+  server,
+  datasetId,
+  duckdb,
+  folder,
+  records,
+}: VersionsSetup): Promise<Line> {
   const setStorageClass = async (storageClass: string): Promise<void> => {
     await server.call('PATCH', `/v2/datasets/${datasetId}`, { storage_class: storageClass });
     const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
@@ -176,7 +182,7 @@ async function archiveLine({ server, datasetId, duckdb, folder, records }: Setup
 }
 
 /** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
-async function appendLine({ server, datasetId, duckdb, records }: Setup): Promise<Line> {
+async function appendLine({ server, datasetId, duckdb, records }: VersionsSetup): Promise<Line> {
   const added = records / 5;
   const name = `versions-${records}-added.jsonl`;
   const file = await generateFile(name, () => recordLines(records, added));
@@ -203,7 +209,10 @@ async function appendLine({ server, datasetId, duckdb, records }: Setup): Promis
 }
 
 /** Times of the same queries before and after many changes, and of an earlier version. */
-async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<readonly Line[]> {
+async function queryLines(
+  setup: VersionsSetup,
+  what: 'deletes' | 'upserts',
+): Promise<readonly Line[]> {
   const { server, datasetId, records, few } = setup;
   const requests: readonly (readonly [name: string, request: object])[] = [
     ['first page', {}],
@@ -237,7 +246,7 @@ async function queryLines(setup: Setup, what: 'deletes' | 'upserts'): Promise<re
 }
 
 /** A file of the ids of some records, as JSON lines; no two runs name the same record. */
-function idFile({ folder, few, ids }: Setup, run: number, more = ''): string {
+function idFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
   const step = Math.floor(ids.length / few);
   const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"${more}}\n`); // prettier-ignore
   const file = join(folder, `ids-${run}.json`);
@@ -247,7 +256,7 @@ function idFile({ folder, few, ids }: Setup, run: number, more = ''): string {
 
 /** Changes the records that a file names; returns the seconds that it takes. */
 async function changeRecords(
-  { server, datasetId }: Setup,
+  { server, datasetId }: VersionsSetup,
   objectId: number,
   left: number,
   mode: 'delete' | 'upsert',
@@ -261,7 +270,7 @@ async function lastCommit(server: BenchServer, datasetId: number): Promise<numbe
 }
 
 async function timeChange(
-  { connections, datasetId }: Setup,
+  { connections, datasetId }: VersionsSetup,
   requests: readonly (readonly [name: string, request: object])[],
 ): Promise<readonly (readonly number[])[]> {
   const requestTimes: number[][] = requests.map(() => []);

@@ -1,7 +1,7 @@
 import {
   principalOf,
   requirePermission as requireOn,
-  type Kinds,
+  type AccessRows,
 } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
@@ -21,7 +21,7 @@ export function requireResource<K extends ResourceKind>(
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   return requireOn(tables, caller, kind, id, level);
 }
 
@@ -32,7 +32,7 @@ export async function requireOfUser<K extends ResourceKind>(
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   const user = await principalOf(tables, userId);
   if (user === undefined) throw notFound();
   return requireResource(tables, user, kind, id, level);

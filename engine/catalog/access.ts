@@ -34,7 +34,7 @@ export interface Principal {
 }
 
 /** The resources that access is checked for, with their row types. */
-export interface Kinds {
+export interface AccessRows {
   readonly vault: VaultRow;
   readonly object: ObjectRow;
   readonly dataset: DatasetRow;
@@ -57,7 +57,7 @@ export interface Kinds {
   readonly token: TokenRow;
   readonly application: ApplicationRow;
 }
-export type AccessKind = keyof Kinds;
+export type AccessKind = keyof AccessRows;
 
 /** The principal in the form that list filters take. */
 export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
@@ -96,7 +96,7 @@ export async function requirePermission<K extends AccessKind>(
   kind: K,
   id: number,
   level: Permission,
-): Promise<Kinds[K]> {
+): Promise<AccessRows[K]> {
   const found = await finders[kind](tables, id);
   if (found === undefined) throw notFound();
   if ('owned' in found) {
@@ -196,7 +196,7 @@ type Finder<R> = (
   id: number,
 ) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
-const finders: { readonly [K in AccessKind]: Finder<Kinds[K]> } = {
+const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
   vault: async (tables, id) => {
     const row = await tables.vaults.get(id);
     return row && { row, vaultId: row.id };

@@ -11,7 +11,7 @@ import {
 import { DataType as ArrowType } from 'apache-arrow';
 
 /** Where the rows of a new column come from: row i is row `rows[i]` of the column `from[i]`, or null if that is -1. */
-export interface Picks {
+export interface RowPicks {
   readonly from: Uint8Array;
   readonly rows: Int32Array;
 }
@@ -25,7 +25,7 @@ export function pickRowsOf(column: Data, rows: Int32Array): Data {
 }
 
 /** Rows of several columns of the same type as one column. */
-export function interleaveColumns(columns: readonly Data[], picks: Picks): Data {
+export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Data {
   const { from, rows } = picks;
   const { type } = columns[0]!;
   const validity = validityOf(columns, picks);
@@ -68,7 +68,7 @@ export function makeArrowData<T extends DataType>(props: object): Data {
 /** The validity of the rows of a new column. */
 export function validityOf(
   columns: readonly Data[],
-  { from, rows }: Picks,
+  { from, rows }: RowPicks,
 ): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
   const isPlain = columns.every(({ nullCount }) => nullCount === 0) && !rows.includes(-1);
   if (isPlain) return { nullCount: 0 };
@@ -84,8 +84,8 @@ export function validityOf(
 /** The offsets of the lists of the new column, and where their elements come from. */
 function elementPicks(
   columns: readonly Data[],
-  { from, rows }: Picks,
-): { readonly offsets: Int32Array; readonly elements: Picks } {
+  { from, rows }: RowPicks,
+): { readonly offsets: Int32Array; readonly elements: RowPicks } {
   const offsets = new Int32Array(rows.length + 1);
   for (let i = 0; i < rows.length; i++) {
     const column = columns[from[i]!]!;
@@ -111,7 +111,7 @@ function lengthAt({ valueOffsets }: Data, row: number): number {
 
 function interleaveStrings(
   columns: readonly Data[],
-  { from, rows }: Picks,
+  { from, rows }: RowPicks,
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
   const valueOffsets = new Int32Array(rows.length + 1);
   let end = 0;

@@ -14,7 +14,7 @@ export type FileOperation =
   | 'commit';
 
 /** A disk failure to simulate. */
-export interface Fault {
+export interface FileFault {
   /** The error of the operating system; `SHORT` is a write that succeeds partly, `LOW` a disk with hardly any space left. */
   readonly code: 'ENOSPC' | 'EIO' | 'EMFILE' | 'SHORT' | 'LOW';
   /** The fault strikes the n-th operation that can fail this way, counted from `armFault`. */
@@ -26,7 +26,7 @@ export interface Fault {
 }
 
 /** The operations that fail with each error in practice. */
-const operationsByCode: Readonly<Record<Fault['code'], readonly FileOperation[]>> = {
+const operationsByCode: Readonly<Record<FileFault['code'], readonly FileOperation[]>> = {
   ENOSPC: ['mkdir', 'open', 'write', 'flush', 'rename', 'link', 'commit'],
   EIO: [
     'mkdir',
@@ -47,12 +47,12 @@ const operationsByCode: Readonly<Record<Fault['code'], readonly FileOperation[]>
   LOW: [],
 };
 
-let armedFault: Fault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
+let armedFault: FileFault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
 let operationsSeen = 0;
 let hitOperations: FileOperation[] = [];
 
 /** Simulates a fault from now on; `undefined` ends it. For tests. */
-export function armFault(fault: Fault | undefined): void {
+export function armFault(fault: FileFault | undefined): void {
   armedFault = fault;
   if (fault === undefined) return;
   operationsSeen = 0;
@@ -92,7 +92,7 @@ export function spareBytes(bytes: number): number {
   return armedFault?.code === 'LOW' ? 0 : bytes;
 }
 
-function strikesAt(fault: Fault, operation: FileOperation): boolean {
+function strikesAt(fault: FileFault, operation: FileOperation): boolean {
   const operations = fault.operations ?? operationsByCode[fault.code];
   if (!operations.includes(operation)) return false;
   operationsSeen += 1;
@@ -103,9 +103,9 @@ function strikesAt(fault: Fault, operation: FileOperation): boolean {
 }
 
 /** Parses `<code>:<n>` or, for a lasting fault, `<code>:<n>+`: how tests arm faults in processes that they start. */
-function fromEnvironment(text: string | undefined): Fault | undefined {
+function fromEnvironment(text: string | undefined): FileFault | undefined {
   const match = /^(ENOSPC|EIO|EMFILE|SHORT):(\d+)(\+?)$/.exec(text ?? '');
   if (match === null) return undefined;
-  const code = match[1] as Fault['code'];
+  const code = match[1] as FileFault['code'];
   return { code, nth: Number(match[2]), isLasting: match[3] === '+' };
 }

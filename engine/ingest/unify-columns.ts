@@ -8,14 +8,14 @@ import { PhysicalNames } from './physical-names.js';
  * neither on how the source was split into chunks nor on their order, except for the order of the columns. Values are cast to the types of
  * existing columns, which do not change unless nobody declared them and they can be widened (`mayWiden`).
  */
-export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unified {
+export function unifyColumns(existing: Columns, seen: readonly Columns[]): UnifiedColumns {
   const conflicts: Conflict[] = [];
   const columns = mergeColumns(existing, seen.reduce(joinColumns, []), true, '', conflicts);
   return { columns: unmarkColumns(columns), conflicts };
 }
 
 /** The result of `unifyColumns`. */
-export interface Unified {
+export interface UnifiedColumns {
   /** All columns of the dataset after the import, beginning with the existing ones. */
   readonly columns: Columns;
   /** Existing columns for which a chunk stored values of another type; that chunk has to be read again. */

@@ -13,7 +13,7 @@ export interface DictionaryEncoding {
 }
 
 /** Integers in a range narrower than 2^31, as distances from the smallest of them, `base`. */
-export interface Near {
+export interface NearIntegers {
   readonly distances: Int32Array;
   readonly base: number;
   /** The largest distance from `base`. */
@@ -33,7 +33,7 @@ const alternative = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
-  near: Near | undefined,
+  near: NearIntegers | undefined,
 ): DictionaryEncoding | undefined {
   const builder = new DictionaryBuilder(values);
   if (near !== undefined && near.span < maxEntries) builder.addNear(near);
@@ -83,7 +83,7 @@ class DictionaryBuilder {
   }
 
   /** Adds integers in a narrow range, which need no hashing. */
-  addNear({ distances, span }: Near): void {
+  addNear({ distances, span }: NearIntegers): void {
     const { count } = this.#values;
     const entryOf = zeroedIntegers(span + 1);
     const indices = this.#indices;

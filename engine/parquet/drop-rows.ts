@@ -2,7 +2,7 @@ import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 
 /** A part without the dropped rows, and the range and size of the dropped values. */
-export interface Reduced {
+export interface ReducedPart {
   readonly part: LeafPart;
   /** Number of values that were dropped. */
   readonly values: number;
@@ -19,7 +19,7 @@ export function withoutRows(
   maxDefinition: number,
   rows: Int32Array,
   first: number,
-): Reduced {
+): ReducedPart {
   const nothing = { part, values: 0, stringBytes: 0 };
   if (rows.length === 0) return nothing;
   const { slots, definition, repetition } = part;

@@ -6,7 +6,7 @@ import type { SchemaNode, ParquetSchema } from './schema.js';
 type ReadLeaf = (leaf: number) => LeafPart;
 
 /** A leaf from which the levels of a missing leaf follow: one of the group that the missing leaf belongs to. */
-interface Stub {
+interface MissingLeaf {
   readonly leaf: number;
   /** The definition level at which the group is present. */
   readonly depth: number;
@@ -34,7 +34,7 @@ export function leafParts(
   const fill = (
     node: SchemaNode,
     found: SchemaNode | undefined,
-    stub: Stub | undefined,
+    stub: MissingLeaf | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
     if (node.column.type !== 'group') {
@@ -83,7 +83,7 @@ function nulls(rows: number, maxRepetition: number): LeafPart {
 }
 
 /** The levels of a column that an object does not have in this file, so that all are null, from those of a sibling. */
-function levelsOfMissing(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
+function levelsOfMissing(part: LeafPart, stub: MissingLeaf, maxRepetition: number): LeafPart {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
   let slots = 0;

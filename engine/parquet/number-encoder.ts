@@ -1,6 +1,6 @@
 import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
-import { buildDictionary, type Near } from './dictionary.js';
+import { buildDictionary, type NearIntegers } from './dictionary.js';
 import {
   dictionaryEncoder,
   encodingId,
@@ -51,7 +51,7 @@ const maxDeltaBits = { int32s: 24, int64s: 48 };
 /** The limit up to which the number and its double, which the zigzag encoding needs, are exact in a double. */
 const maxExact = 2 ** 52;
 
-function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
+function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): NearIntegers | undefined {
   if (extremes === undefined) return undefined;
   const base = Number(extremes.min);
   const span = Number(extremes.max) - base;
@@ -87,7 +87,7 @@ function isIncreasing(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: Near, ranges: readonly Range[]): Encoder {
+function deltaEncoder(near: NearIntegers, ranges: readonly Range[]): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,

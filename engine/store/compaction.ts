@@ -21,14 +21,14 @@ const smallWeight = 0.5;
 const deletedShare = 0.2;
 
 /** Small neighbours are merged if they are at least `few` and none has more than the share `largest` of their weight, or if they are `many`. */
-interface Rule {
+interface MergeRule {
   readonly few: number;
   readonly many: number;
   readonly largest: number;
 }
-const busyRule: Rule = { few: 16, many: 64, largest: 1 / 4 };
+const busyRule: MergeRule = { few: 16, many: 64, largest: 1 / 4 };
 /** The rule for datasets without recent commits: leaves fewer files, at the cost of more rewriting. */
-const quietRule: Rule = { few: 4, many: 64, largest: 1 / 2 };
+const quietRule: MergeRule = { few: 4, many: 64, largest: 1 / 2 };
 
 /**
  * The first neighbours that should be merged, or a segment that is rewritten alone, because many of its rows are deleted or because it has
@@ -63,7 +63,10 @@ function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | un
   return found && [found];
 }
 
-function smallNeighbours(segments: readonly Segment[], rule: Rule): readonly Segment[] | undefined {
+function smallNeighbours(
+  segments: readonly Segment[],
+  rule: MergeRule,
+): readonly Segment[] | undefined {
   let run: Weighed[] = [];
   for (const segment of segments) {
     if (liveRows(segment) === 0) continue;
@@ -119,7 +122,7 @@ function leafCount(columns: Columns): number {
  * merge therefore moves a record to a segment of about four times the weight, and a million records committed one by one are rewritten
  * at most ten times each.
  */
-function dueOf(run: readonly Weighed[], rule: Rule): readonly Weighed[] | undefined {
+function dueOf(run: readonly Weighed[], rule: MergeRule): readonly Weighed[] | undefined {
   if (run.length < rule.few) return undefined;
   const weight = weightOfAll(run);
   let largestAt = 0;

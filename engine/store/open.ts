@@ -43,7 +43,7 @@ import type {
   Rollback,
   Snapshot,
   Store,
-  Swept,
+  SweepResult,
   VacuumNeeds,
   VacuumPlan,
 } from './store.js';
@@ -313,7 +313,7 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept> {
+  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
     const scratch = await identitiesBelow(this.#folder.scratch);

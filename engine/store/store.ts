@@ -218,7 +218,7 @@ export interface Damage {
 export type KnownVersion = number | 'deleted' | 'archived' | undefined;
 
 /** The result of a sweep. Names are relative to the folder of all datasets. */
-export interface Swept {
+export interface SweepResult {
   readonly removed: readonly string[];
   /** Files that may be all that is left of a version, now in `quarantine/datasets`. */
   readonly quarantined: readonly string[];
@@ -292,7 +292,7 @@ export interface Store {
    * scratch folder, because its commit did not complete then; any other is moved to the quarantine. A dataset whose log is unreadable,
    * or shorter than the catalogue knows, stays as it is. Call it before the scratch folders are swept and before the first commit.
    */
-  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<Swept>;
+  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult>;
   /**
    * All problems with a dataset's files. A file that no version references is a problem if it was last modified before `unnamedBefore`
    * (milliseconds since 1970; by default, any such file is).

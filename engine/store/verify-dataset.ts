@@ -15,7 +15,7 @@ import { fileProblem } from './integrity.js';
 import { logContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { replayLog } from './snapshot.js';
-import type { Damage, DiskUse, FilesOnDisk, Swept } from './store.js';
+import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
@@ -91,7 +91,7 @@ export async function sweepDataset(
   datasetId: number,
   known: number | 'deleted' | 'archived',
   scratch: ReadonlySet<string>,
-): Promise<Swept> {
+): Promise<SweepResult> {
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
   if (known === 'archived') {
@@ -133,7 +133,7 @@ export async function sweepDataset(
   return { removed: removedNames, quarantined };
 }
 
-const nothingSwept: Swept = { removed: [], quarantined: [] };
+const nothingSwept: SweepResult = { removed: [], quarantined: [] };
 
 /** Whether a dataset's folder holds no more than the folders that the first commit creates. */
 async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean> {

@@ -43,7 +43,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    * Makes the result visible and completes the task, or returns `run again`. Without it, the result is only returned to the caller of
    * `perform`.
    */
-  publish?(task: TaskRow, result: R, context: PublishContext): Promise<Published>;
+  publish?(task: TaskRow, result: R, context: PublishContext): Promise<PublicationOutcome>;
   /**
    * Moves files that are kept after a failure out of the scratch folder. Called for a failed task instead of `discard`, possibly more
    * than once.
@@ -161,7 +161,7 @@ export interface SweepContext {
 }
 
 /** `run again`: the result is outdated, and the task is queued again. */
-export type Published = 'published' | 'run again';
+export type PublicationOutcome = 'published' | 'run again';
 
 /** The error of a task with metadata to store, such as its validation report. */
 export class TaskFailure extends AppError {

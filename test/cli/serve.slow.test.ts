@@ -17,7 +17,7 @@ interface Answer {
 }
 
 /** A server started by the command line, and its output. */
-interface Served {
+interface ServedProcess {
   readonly child: ChildProcess;
   readonly printed: () => string;
   /** Resolves with the match of a pattern in the output as soon as it is there. */
@@ -224,7 +224,7 @@ function startServer(
   name: string,
   files: readonly string[],
   env: Record<string, string> = {},
-): Served {
+): ServedProcess {
   return serveCommand(name, ['serve', ...files], env);
 }
 
@@ -232,7 +232,7 @@ function serveCommand(
   name: string,
   args: readonly string[],
   env: Record<string, string> = {},
-): Served {
+): ServedProcess {
   return run(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
 }
 
@@ -241,7 +241,7 @@ function run(
   args: readonly string[],
   name: string,
   env: Record<string, string>,
-): Served {
+): ServedProcess {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../engine/core/faultpoint.js';
 import { Reconciliation } from '../../scheduler/queue/reconcile.js';
 import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
 import {
@@ -53,14 +53,14 @@ const stride = 1;
 const newFile = (filename: string): Promise<Answer> =>
   ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
 
-const faults: readonly Omit<Fault, 'nth'>[] = [
+const faults: readonly Omit<FileFault, 'nth'>[] = [
   { code: 'ENOSPC' },
   { code: 'EIO' },
   { code: 'EMFILE' },
   { code: 'SHORT' },
   { code: 'EIO', operations: ['flush'] }, // R6
 ];
-const nameOf = ({ code, operations }: Omit<Fault, 'nth'>): string =>
+const nameOf = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
   operations === undefined ? code : `${code} at ${operations.join()}`;
 
 /** The message of a failed task: the cause, never more than the last names of a path. */
@@ -68,7 +68,7 @@ const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk f
 
 /** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
 async function atEveryStep(
-  fault: Omit<Fault, 'nth'>,
+  fault: Omit<FileFault, 'nth'>,
   operation: (where: string) => Promise<'done' | 'failed'>,
 ): Promise<{ done: number; failed: number }> {
   const ends = { done: 0, failed: 0 };
@@ -409,7 +409,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   });
 });
 
-function expectRefused(where: string, answer: Answer, fault: Omit<Fault, 'nth'>): 'failed' {
+function expectRefused(where: string, answer: Answer, fault: Omit<FileFault, 'nth'>): 'failed' {
   if (fault.code === 'ENOSPC') {
     expect([where, answer.status, answer.text]).toEqual([
       where,

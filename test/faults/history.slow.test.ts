@@ -17,7 +17,7 @@ const clients = 8;
 const { server, ann, vaultId } = await startLab();
 
 /** A dataset as the clients know it. */
-interface Known {
+interface KnownDataset {
   readonly id: number;
   /** For each import, the words that it added, if it was acknowledged. */
   readonly appended: Map<number, readonly string[]>;
@@ -26,7 +26,7 @@ interface Known {
   isDeleted: boolean;
 }
 
-async function newDataset(name: string): Promise<Known> {
+async function newDataset(name: string): Promise<KnownDataset> {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
   return { id, appended: new Map(), reads: [], isDeleted: false };
 }
@@ -36,7 +36,7 @@ function freshWords(count: number): readonly string[] {
   return Array.from({ length: count }, () => `w${(wordCount += 1)}`);
 }
 
-async function append(dataset: Known, count: number): Promise<void> {
+async function append(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const records = brought.map((word) => ({ word }));
   const job = await ann.post('/v2/dataset_imports', { dataset_id: dataset.id, records });
@@ -44,7 +44,7 @@ async function append(dataset: Known, count: number): Promise<void> {
   else if (!dataset.isDeleted) throw new Error(`append: ${job.status} ${job.text}`);
 }
 
-async function appendFile(dataset: Known, count: number): Promise<void> {
+async function appendFile(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const file = { vault_id: vaultId, object_type: 'file', filename: `${brought[0]}.json` };
   const createdObject = await ann.post('/v2/objects', file);
@@ -56,7 +56,7 @@ async function appendFile(dataset: Known, count: number): Promise<void> {
   else if (!dataset.isDeleted) throw new Error(`append a file: ${job.status} ${job.text}`);
 }
 
-async function readDataset(dataset: Known): Promise<void> {
+async function readDataset(dataset: KnownDataset): Promise<void> {
   const answer = await ann.post(`/v2/datasets/${dataset.id}/data`, { limit: 10_000 });
   const { results, total } = answer.json as { results?: { word: string }[]; total?: number };
   if (answer.status === 200) {
@@ -69,7 +69,7 @@ async function readDataset(dataset: Known): Promise<void> {
   }
 }
 
-async function exportDataset(dataset: Known): Promise<void> {
+async function exportDataset(dataset: KnownDataset): Promise<void> {
   const body = { dataset_id: dataset.id, format: 'json' };
   const job = await ann.post('/v2/dataset_exports', body);
   if (job.status !== 201 && !dataset.isDeleted) throw new Error(`export: ${job.text}`);
@@ -77,7 +77,7 @@ async function exportDataset(dataset: Known): Promise<void> {
 
 test('C5, C9: what many clients do at once is what they did one after another, in the order of the commits', async () => {
   const next = random(seed);
-  const goneDatasets: Known[] = [];
+  const goneDatasets: KnownDataset[] = [];
   const liveDatasets = [await newDataset('a'), await newDataset('b'), await newDataset('c')];
   let operationsLeft = operations;
   const work = async (): Promise<void> => {
@@ -131,7 +131,7 @@ async function waitUntilIdle(): Promise<void> {
 }
 
 /** All versions of the dataset, by applying its commits in order; every acknowledged import is one of them. */
-async function replayVersions(dataset: Known): Promise<readonly ReadonlySet<string>[]> {
+async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
     { viewer: null, datasetId: dataset.id },

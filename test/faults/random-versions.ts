@@ -38,7 +38,7 @@ interface ModelCommit {
 }
 
 /** The number of times that each kind of event has happened, so that a test can tell whether all did. */
-export interface Happened {
+export interface EventCounts {
   appends: number;
   deletes: number;
   overwrites: number;
@@ -67,7 +67,7 @@ export interface FastClock {
 const steps = Number(process.env['STRANDLAKE_STEPS'] ?? 60);
 
 /** Counts in which nothing has happened. */
-export function newCounts(): Happened {
+export function newCounts(): EventCounts {
   return {
     appends: 0,
     deletes: 0,
@@ -92,7 +92,7 @@ const sampleWords = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 export async function randomVersions(
   lab: Lab,
   seed: number,
-  happened: Happened,
+  happened: EventCounts,
   clock?: FastClock,
 ): Promise<void> {
   const next = random(seed);
@@ -131,7 +131,7 @@ class History {
   readonly #lab: Lab;
   readonly #datasetId: number;
   readonly #next: Random;
-  readonly #happened: Happened;
+  readonly #happened: EventCounts;
   readonly #clock: FastClock | undefined;
   readonly #records: ModelRecord[] = [];
   readonly #commits: ModelCommit[] = [];
@@ -146,7 +146,7 @@ class History {
     lab: Lab,
     datasetId: number,
     next: Random,
-    happened: Happened,
+    happened: EventCounts,
     clock: FastClock | undefined,
   ) {
     this.#clock = clock;

@@ -1,6 +1,6 @@
 import type { Column, Columns, Value } from '../../engine/core/types.js';
 import type { TestRow } from '../engine/query/dataset.js';
-import type { Made } from '../engine/query/naive-fields.js';
+import type { MadeDataset } from '../engine/query/naive-fields.js';
 
 /*
  * ClickHouse has no null lists and no null objects: what a file does not have, it reads as an empty list, and as an object whose
@@ -8,7 +8,7 @@ import type { Made } from '../engine/query/naive-fields.js';
  */
 
 /** The dataset with all its records as ClickHouse reads them. */
-export function settledMade(made: Made): Made {
+export function settledMade(made: MadeDataset): MadeDataset {
   const segments = made.segments.map(({ rows }) => ({
     columns: made.columns,
     rows: rows.map((row) => settleRow(made.columns, row)),

@@ -8,7 +8,7 @@ const { server, ann, vaultId } = await startLab();
 const perCommit = 40;
 
 /** What one page or one file showed: which commits, how many records in all, and which records lacked their own field. */
-interface Seen {
+interface SeenCommits {
   readonly what: string;
   readonly commits: ReadonlyMap<string, number>;
   readonly total: number;
@@ -19,7 +19,12 @@ interface Seen {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function seenVersion(what: string, rows: readonly Row[], total: number, isWhole: boolean): Seen {
+function seenVersion(
+  what: string,
+  rows: readonly Row[],
+  total: number,
+  isWhole: boolean,
+): SeenCommits {
   const commits = new Map<string, number>();
   let lacking = 0;
   for (const row of rows) {
@@ -35,7 +40,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
   const commitsOfWriter = 6;
   const active = { writers: 3 };
-  const found: Seen[] = [];
+  const found: SeenCommits[] = [];
   const commit = async (w: number, i: number): Promise<void> => {
     const records = Array.from({ length: perCommit }, (_, n) => ({
       w,

@@ -10,7 +10,13 @@ import { column, listOf, type Dataset } from '../engine/query/dataset.js';
 import { naiveTexts } from '../engine/query/results/naive-json.js';
 import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
 import { seed } from '../seed.js';
-import { provenance, wholeRequest, writeExport, WriterBench, type Wanted } from './written.js';
+import {
+  provenance,
+  wholeRequest,
+  writeExport,
+  WriterBench,
+  type WantedExport,
+} from './written.js';
 
 let writerBench: WriterBench;
 beforeAll(async () => {
@@ -26,7 +32,7 @@ async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
   return workbook;
 }
 
-async function openWorkbook(format: string, from: Dataset, wanted: Wanted = { request }): Promise<ExcelJS.Workbook> {
+async function openWorkbook(format: string, from: Dataset, wanted: WantedExport = { request }): Promise<ExcelJS.Workbook> {
   return workbookOf(await writeExport(format, from, wanted));
 } // prettier-ignore
 

@@ -19,7 +19,7 @@ export const wholeRequest: QueryRequest = { predicate: all, scores: [], fields: 
 export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b']] } };
 
 /** How a file is written. */
-export interface Wanted {
+export interface WantedExport {
   readonly request?: Partial<QueryRequest>;
   readonly isFormulaSafe?: boolean;
   /** Whether each segment is a part. */
@@ -75,7 +75,7 @@ export class WriterBench {
 /** What a file is made of besides its records. */
 export function contextOf(
   { snapshot, fields }: Dataset,
-  { request, isFormulaSafe = false }: Wanted,
+  { request, isFormulaSafe = false }: WantedExport,
 ): FileContext {
   const projection = project(snapshot.columns, fields, { ...wholeRequest, ...request });
   const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
@@ -86,7 +86,7 @@ export function contextOf(
 export async function writeExport(
   format: string | Writer,
   from: Dataset,
-  wanted: Wanted = {},
+  wanted: WantedExport = {},
   warnings: FileWarning[] = [],
 ): Promise<Buffer> {
   const writer = typeof format === 'string' ? writerNamed(format)! : format;

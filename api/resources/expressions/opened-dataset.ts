@@ -23,7 +23,7 @@ export const maxAnswerLength = 16_000_000;
 /** The keys of a query. */
 export type QueryKeys = Readonly<Record<string, unknown>>;
 /** What replaces parts of a parsed query; the limit may be larger than that of a request over HTTP. */
-type Replaced = Partial<QueryRequest> & { readonly limit: number };
+type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };
 
 /** The records that a query finds, as JSON texts, or why there are none. */
 export type KeyedTexts =
@@ -79,7 +79,7 @@ export class OpenedDataset {
   }
 
   /** Runs a query; `more` replaces parts of it after it is parsed. */
-  async run(body: QueryKeys, more: Replaced): Promise<QueryAnswer> {
+  async run(body: QueryKeys, more: RequestReplacement): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
     const request = await this.parsed(body, more);
@@ -109,7 +109,7 @@ export class OpenedDataset {
   }
 
   /** A query as it is carried out; `more` replaces parts of it after it is parsed. */
-  async parsed(body: QueryKeys, more: Replaced): Promise<QueryRequest> {
+  async parsed(body: QueryKeys, more: RequestReplacement): Promise<QueryRequest> {
     const limit = Math.min(more.limit, pageRecords);
     const genes = await genesForQuery(body);
     return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };

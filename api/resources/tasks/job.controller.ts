@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { viewerOf, type Kinds } from '../../../engine/catalog/access.js';
+import { viewerOf, type AccessRows } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
@@ -31,10 +31,10 @@ export interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
-    get(id: number): Promise<Kinds[K] | undefined>;
-    list(filter: JobFilter, page: Page): Promise<Listed<Kinds[K]>>;
+    get(id: number): Promise<AccessRows[K] | undefined>;
+    list(filter: JobFilter, page: Page): Promise<Listed<AccessRows[K]>>;
   };
-  view(presenter: JobPresenter, row: Kinds[K]): Promise<object>;
+  view(presenter: JobPresenter, row: AccessRows[K]): Promise<object>;
 }
 
 /** What distinguishes the controller of one kind of job from another. */
@@ -47,7 +47,7 @@ export interface JobControllerDescription<K extends DatasetJobKind> extends JobL
     /** Returns the keys of the request without effect, which clients send back unchanged. */
     ignored(form: Form): readonly string[];
     read(form: Form): object;
-    write(tables: Tables, id: number, patch: object): Promise<Kinds[K] | undefined>;
+    write(tables: Tables, id: number, patch: object): Promise<AccessRows[K] | undefined>;
   };
 }
 
@@ -61,8 +61,8 @@ type JobControllerClass<Row> = new (context: AppContext) => {
 /** The class from which the controller of a kind of job inherits that is only read: the account-wide list, and get. */
 export function jobListController<K extends DatasetJobKind>(
   job: JobListDescription<K>,
-): JobControllerClass<Kinds[K]> {
-  type Row = Kinds[K];
+): JobControllerClass<AccessRows[K]> {
+  type Row = AccessRows[K];
 
   @Controller()
   class JobListController {
@@ -102,8 +102,8 @@ export function jobListController<K extends DatasetJobKind>(
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
 export function jobController<K extends DatasetJobKind>(
   job: JobControllerDescription<K>,
-): JobControllerClass<Kinds[K]> {
-  type Row = Kinds[K];
+): JobControllerClass<AccessRows[K]> {
+  type Row = AccessRows[K];
   const { kind, operations, cancelPermission } = job;
   const changeable = keysOf(operations.patch);
   const fixedKeys = keysOf(operations.create).filter((key) => !changeable.includes(key));

@@ -2,16 +2,16 @@ import { AppError } from '../../core/errors.js';
 import { genomeBuilds } from '../../core/types.js';
 import { blameNode, distinctFields, replaceNode, type Blame } from './blame.js';
 import { causeAt, impossibleCause, recordCount, type Cause } from './cause.js';
-import { countMatches, type Clash } from './count-matches.js';
+import { countMatches, type ClashingGroup } from './count-matches.js';
 import type { RunSelect } from '../sql/statement.js';
 import type { NodeCounts } from './counts.js';
 import { guessesAt, guessesAtAll } from './guesses.js';
-import type { Guess } from './reword.js';
+import type { ConditionGuess } from './reword.js';
 import {
   frequentStrings,
   similarStrings,
   valuesAround,
-  type Around,
+  type NearestValues,
   type Begin,
 } from './nearest.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
@@ -65,7 +65,7 @@ async function searchCauses(
   const verified = await countMatches(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
   for (const leaf of empty) found.push(...impossibleCause(leaf, explaining, verified));
   const explainedPaths = new Set(found.map(({ path }) => path));
-  const candidates = guesses.flatMap((guess, i): readonly Confirmed[] => {
+  const candidates = guesses.flatMap((guess, i): readonly ConfirmedGuess[] => {
     const { matches, left } = verified.guesses[i]!;
     const isSingle = empty.includes(guess.leaf) && guess.changes.size === 1;
     const isConfirmed = !explainedPaths.has(guess.leaf.path) && (isSingle ? matches : left) > 0;
@@ -103,14 +103,14 @@ const impliedActions: Readonly<Record<string, readonly string[]>> = {
   number_format: ['part_of_value'],
 };
 
-interface Confirmed {
-  readonly guess: Guess;
+interface ConfirmedGuess {
+  readonly guess: ConditionGuess;
   readonly matches: number;
   readonly left: number;
 }
 
 /** True if the first guess makes the second redundant. */
-function isSuperseding(one: Confirmed, other: Confirmed, isEarlier: boolean): boolean {
+function isSuperseding(one: ConfirmedGuess, other: ConfirmedGuess, isEarlier: boolean): boolean {
   if (one.guess.leaf !== other.guess.leaf) return false;
   const { cause, instead } = other.guess;
   if (one.guess.cause === cause)
@@ -119,7 +119,11 @@ function isSuperseding(one: Confirmed, other: Confirmed, isEarlier: boolean): bo
 }
 
 /** The cause of a guess that the records confirm. */
-async function causeOfGuess(scope: CauseScope, guess: Guess, matches: number): Promise<Cause> {
+async function causeOfGuess(
+  scope: CauseScope,
+  guess: ConditionGuess,
+  matches: number,
+): Promise<Cause> {
   const { leaf, cause, because, instead, shows } = guess;
   const predicate = guess.changes.get(leaf)!;
   const values = shows ? await frequentStrings(scope.begin, shows, predicate, scope.rows) : [];
@@ -209,7 +213,13 @@ function stringsOf(predicate: Predicate): readonly string[] {
   }
 }
 
-function nearestCause({ field, below, above, least, most }: Around): [cause: string, hint: string] {
+function nearestCause({
+  field,
+  below,
+  above,
+  least,
+  most,
+}: NearestValues): [cause: string, hint: string] {
   const name = field.name;
   if (below !== null && above !== null)
     return ['nearest_values', `The nearest values of ${name} are ${shownValue(below)} and ${shownValue(above)}.`]; // prettier-ignore
@@ -219,7 +229,7 @@ function nearestCause({ field, below, above, least, most }: Around): [cause: str
   ];
 }
 
-function valuesOf({ below, above, least, most }: Around): readonly unknown[] {
+function valuesOf({ below, above, least, most }: NearestValues): readonly unknown[] {
   return below !== null && above !== null ? [below, above] : [least, most];
 }
 
@@ -231,7 +241,7 @@ function shownValue(value: unknown): string {
 async function causesTogether(
   scope: CauseScope,
   root: ExplainGroup,
-  { group, apart, without }: Clash,
+  { group, apart, without }: ClashingGroup,
 ): Promise<readonly Cause[]> {
   const causes = apart.slice(0, 5).map(([one, other]): Cause => ({
     ...causeAt(other, 'never_together', `No record satisfies both this and ${nodeName(one)}.`),

@@ -1,7 +1,7 @@
 import { distinctFields } from './blame.js';
 import type { RunSelect } from '../sql/statement.js';
 import { CountStatement } from './counts.js';
-import type { Guess } from './reword.js';
+import type { ConditionGuess } from './reword.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { node, not, or } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
@@ -10,7 +10,7 @@ import type { Statement } from '../sql/statement.js';
 export interface CountRequest {
   /** Conditions that match no record. */
   readonly empty: readonly ExplainLeaf[];
-  readonly guesses: readonly Guess[];
+  readonly guesses: readonly ConditionGuess[];
   readonly clashes: readonly ExplainGroup[];
 }
 
@@ -20,11 +20,11 @@ export interface MatchCounts {
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
   /** Number of records that have a value in any of the condition's fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
-  readonly clashes: readonly Clash[];
+  readonly clashes: readonly ClashingGroup[];
 }
 
 /** An AND that matches no record although each of its nodes matches some. */
-export interface Clash {
+export interface ClashingGroup {
   readonly group: ExplainGroup;
   /** Pairs of nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];

@@ -7,8 +7,8 @@ import {
   readAtom,
   rewordLeaf,
   type Rewording,
-  type Guess,
-  type Reworded,
+  type ConditionGuess,
+  type RewordedCondition,
 } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
@@ -16,9 +16,9 @@ import { partReason, stringGuesses } from './string-guesses.js';
 import { node, or, type Predicate } from '../predicate/predicate.js';
 
 /** The possible mistakes in a single condition. */
-export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly Guess[] {
-  const guesses: Guess[] = [];
-  const add = (cause: string, because: string, found: Reworded | undefined, more: Partial<Guess> = {}): void => {
+export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly ConditionGuess[] {
+  const guesses: ConditionGuess[] = [];
+  const add = (cause: string, because: string, found: RewordedCondition | undefined, more: Partial<ConditionGuess> = {}): void => {
     if (found)
       guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
   }; // prettier-ignore
@@ -55,7 +55,10 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
 }
 
 /** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
-export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
+export function guessesAtAll(
+  root: ExplainGroup,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
   return [...shiftPositions(positiveLeaves(root), context), ...swapBounds(root, context)];
 }
 
@@ -150,7 +153,7 @@ function otherMitochondrion(text: string): string | undefined {
   return match[1] === undefined ? `chr${otherName}` : otherName;
 }
 
-function otherBuild(leaf: ExplainLeaf, other: string | undefined): Reworded | undefined {
+function otherBuild(leaf: ExplainLeaf, other: string | undefined): RewordedCondition | undefined {
   const swap = (predicate: Predicate): Predicate => {
     if (predicate.kind === 'or') return or(predicate.items.map(swap));
     return predicate.kind === 'in' ? node({ ...predicate, values: [other!.toUpperCase()] }) : predicate;

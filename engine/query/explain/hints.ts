@@ -24,7 +24,7 @@ export interface Hint {
 }
 
 /** Conditions that an AND joins and that concern fields inside one list of objects. */
-interface Apart {
+interface SeparateConditions {
   readonly leaves: readonly ExplainLeaf[];
   readonly list: FieldRef;
   readonly instead: string;
@@ -70,7 +70,7 @@ export async function hintsAbout(
   });
 }
 
-function apartIn(node: ExplainNode, index: FieldIndex): readonly Apart[] {
+function apartIn(node: ExplainNode, index: FieldIndex): readonly SeparateConditions[] {
   if (node.kind === 'condition') return [];
   const groupsInside = node.nodes.flatMap((child) => apartIn(child, index));
   if (node.kind === 'or') return groupsInside;
@@ -89,7 +89,7 @@ function apartIn(node: ExplainNode, index: FieldIndex): readonly Apart[] {
 }
 
 /** The conditions as one on an element of the innermost list that they have in common. */
-function joinedCondition(leaves: readonly ExplainLeaf[], index: FieldIndex): Apart {
+function joinedCondition(leaves: readonly ExplainLeaf[], index: FieldIndex): SeparateConditions {
   const common = listsOf(leaves[0]!, index).filter((list) =>
     leaves.every((leaf) => listsOf(leaf, index).some(({ name }) => name === list.name)),
   );

@@ -9,7 +9,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
 export type Begin = () => Statement;
 
 /** The stored values next to those that a condition asks for. */
-export interface Around {
+export interface NearestValues {
   readonly field: FieldRef;
   /** The largest stored value below and the smallest above; null if there is none. */
   readonly below: unknown;
@@ -27,7 +27,7 @@ export async function valuesAround(
   predicate: Predicate,
   scope: Predicate,
   rows: RunSelect,
-): Promise<Around | undefined> {
+): Promise<NearestValues | undefined> {
   const askedInterval = intervalOf(predicate);
   if (!askedInterval) return undefined;
   const { field, low, high } = askedInterval;

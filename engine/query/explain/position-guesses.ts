@@ -1,5 +1,11 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { filterParts, parseSource, rewordLeaf, type Rewording, type Guess } from './reword.js';
+import {
+  filterParts,
+  parseSource,
+  rewordLeaf,
+  type Rewording,
+  type ConditionGuess,
+} from './reword.js';
 import type { ExplainContext } from './tree.js';
 import type { RangeEnd, Predicate } from '../predicate/predicate.js';
 
@@ -10,8 +16,8 @@ const startName = /(^|[._ ])(start|pos|position)$/i;
 export function shiftPositions(
   leaves: readonly ExplainLeaf[],
   context: ExplainContext,
-): readonly Guess[] {
-  const found: Guess[] = [];
+): readonly ConditionGuess[] {
+  const found: ConditionGuess[] = [];
   for (const [which, names] of [
     ['start', startName],
     ['position', positions],
@@ -55,7 +61,10 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
 }
 
 /** Exchanges the two ends of a range that no value can lie between: `gte` 5 and `lte` 3. */
-export function swapBounds(group: ExplainGroup, context: ExplainContext): readonly Guess[] {
+export function swapBounds(
+  group: ExplainGroup,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
   const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
   const found = ends.flatMap((low) =>
     ends.flatMap((high) => (isCrossed(low.predicate, high.predicate) ? exchangeValues(low, high, context) : [])),
@@ -81,7 +90,7 @@ function exchangeValues(
   low: ExplainLeaf,
   high: ExplainLeaf,
   context: ExplainContext,
-): readonly Guess[] {
+): readonly ConditionGuess[] {
   if (low.source.kind !== 'filter' || high.source.kind !== 'filter') return [];
   const first = parseSource({ ...low.source, value: high.source.value }, context);
   const second = parseSource({ ...high.source, value: low.source.value }, context);

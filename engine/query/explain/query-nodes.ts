@@ -5,7 +5,7 @@ import {
   parseGrammar,
   type Atom,
   type Clause,
-  type Level,
+  type ClauseLevel,
 } from '../request/query-string/grammar.js';
 import { compileQueryString } from '../request/query-string/query-string.js';
 import type { RangeEndText } from '../request/ranges.js';
@@ -19,7 +19,7 @@ export function queryNode(text: string, path: string, index: FieldIndex): Explai
  * A level of a query string, with the semantics of query-string.ts: the required clauses if there are any, else one of the alternatives; and none
  * of the excluded clauses.
  */
-function levelNode({ alternatives }: Level, path: string, index: FieldIndex): ExplainNode {
+function levelNode({ alternatives }: ClauseLevel, path: string, index: FieldIndex): ExplainNode {
   const isExcluded = (clauses: readonly Clause[]): boolean =>
     clauses.length === 1 && clauses[0]!.sign === 'prohibited';
   const wantedClauses = alternatives.filter((clauses) => !isExcluded(clauses));

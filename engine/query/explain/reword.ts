@@ -10,14 +10,14 @@ import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { ValueAtom } from '../request/query-string/grammar.js';
 
 /** A condition with other values. */
-export interface Reworded {
+export interface RewordedCondition {
   /** The condition in the syntax of the request; null if that cannot express it. */
   readonly text: string | null;
   readonly predicate: Predicate;
 }
 
 /** A possible mistake in a request, and its correction. It becomes a cause only if records satisfy the correction. */
-export interface Guess {
+export interface ConditionGuess {
   readonly leaf: ExplainLeaf;
   /** The code of the cause: `chr_prefix`. */
   readonly cause: string;
@@ -42,7 +42,7 @@ export function rewordLeaf(
   { source }: ExplainLeaf,
   context: ExplainContext,
   change: Rewording,
-): Reworded | undefined {
+): RewordedCondition | undefined {
   if (source.kind === 'presence' || source.kind === 'element') return undefined;
   if (source.kind === 'term') {
     const atom = changedAtom(source.atom, change);
@@ -55,7 +55,10 @@ export function rewordLeaf(
 }
 
 /** Parses a filter or an entity pair again; undefined if it is not valid. */
-export function parseSource(source: ExplainSource, context: ExplainContext): Reworded | undefined {
+export function parseSource(
+  source: ExplainSource,
+  context: ExplainContext,
+): RewordedCondition | undefined {
   const { index, names, rules } = context;
   return validOnly(() => {
     if (source.kind === 'filter') {
@@ -77,7 +80,10 @@ function wholeText(pair: readonly unknown[]): string | null {
 }
 
 /** Parses a term, phrase or range of a query string again; undefined if it is not valid. */
-export function readAtom(atom: ValueAtom, { index }: ExplainContext): Reworded | undefined {
+export function readAtom(
+  atom: ValueAtom,
+  { index }: ExplainContext,
+): RewordedCondition | undefined {
   return validOnly(() => ({ text: atomText(atom), predicate: atomPredicate(atom, index) }));
 }
 
@@ -92,7 +98,7 @@ export function filterParts(
 }
 
 /** Runs `work`; undefined if it throws, because the changed condition is invalid, or if nothing can satisfy the condition. */
-function validOnly(work: () => Reworded | undefined): Reworded | undefined {
+function validOnly(work: () => RewordedCondition | undefined): RewordedCondition | undefined {
   try {
     const found = work();
     return found?.predicate.kind === 'none' ? undefined : found;

@@ -1,5 +1,5 @@
 import { stringifyJson } from '../../core/json.js';
-import { parseSource, readAtom, type Reworded } from './reword.js';
+import { parseSource, readAtom, type RewordedCondition } from './reword.js';
 import { shortText, type ExplainContext } from './tree.js';
 import { node, type FieldRef } from '../predicate/predicate.js';
 
@@ -9,7 +9,7 @@ export const partReason = 'No whole value is equal to this, but parts of values 
 export type StringGuess = readonly [
   cause: string,
   because: string,
-  found: Reworded | undefined,
+  found: RewordedCondition | undefined,
   shows?: true,
 ];
 
@@ -19,7 +19,7 @@ export function stringGuesses(
   value: unknown,
   context: ExplainContext,
 ): readonly StringGuess[] {
-  const filter = (name: string, other: unknown): Reworded | undefined =>
+  const filter = (name: string, other: unknown): RewordedCondition | undefined =>
     parseSource({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
   const letters = 'This comparison is case-sensitive';
   const singleText = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
@@ -32,7 +32,7 @@ export function stringGuesses(
   }
   if (field.type !== 'string') return [];
   const literal = escapedPattern(singleText);
-  const pattern = (text: string): Reworded => ({
+  const pattern = (text: string): RewordedCondition => ({
     text: context.rules?.refused.has('regexp') ? null : shortText([`${field.name}__regexp`, text]),
     predicate: node({ kind: 'regexp', field, pattern: text }),
   });
@@ -65,7 +65,7 @@ export function stringGuesses(
   }
 }
 
-function asQuery(found: Reworded | undefined): Reworded | undefined {
+function asQuery(found: RewordedCondition | undefined): RewordedCondition | undefined {
   return found && { ...found, text: stringifyJson({ query: found.text }) };
 }
 
@@ -74,7 +74,7 @@ function escapedPattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-function equalNumber(field: FieldRef, number: number): Reworded {
+function equalNumber(field: FieldRef, number: number): RewordedCondition {
   const end = { value: number, inclusive: true };
   const ref = { ...field, type: 'double', isNumberInText: true } as const;
   return { text: null, predicate: node({ kind: 'range', field: ref, low: end, high: end }) };

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { FoundTexts } from '../../text/ranked-search.js';
 import { compareRanked, type RankedRow } from '../../text/ranking.js';
-import type { Selected, Selection } from '../plan/executor.js';
+import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rankedPage, rankOf } from '../text/ranked.js';
@@ -52,7 +52,7 @@ export async function selectByIndex(
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   const { offset, limit, cursor } = selection;
   const { field, query, phrases } = oneFieldQuery(selection, snapshot.columns)!;
   const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore

@@ -3,7 +3,7 @@ import type {
   Executor,
   RowBatch,
   RowRef,
-  Selected,
+  SelectedRows,
   Selection,
   SegmentAccess,
 } from '../plan/executor.js';
@@ -41,7 +41,7 @@ export interface MemoryExecutor extends Executor {
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
-  ): Promise<Selected | Unsupported>;
+  ): Promise<SelectedRows | Unsupported>;
   /** Looks up how often phrases occur in the texts of a field. */
   lookUp(snapshot: Snapshot, options: RunOptions): LookUp;
   /** The number of records that satisfy each predicate. */
@@ -135,7 +135,7 @@ async function selectInShards(
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
   const { predicate, offset, limit, facets, cursor } = selection;
   const { isInterleaved = false } = snapshot;
@@ -206,7 +206,7 @@ async function selectRanked(
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
-): Promise<Selected | Unsupported> {
+): Promise<SelectedRows | Unsupported> {
   const { predicate, scores, offset, limit, facets, cursor } = selection;
   const prepared = await prepare(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankOf(cursor.after) : undefined;

@@ -8,7 +8,7 @@ import { weightsByColumns } from '../text/weights-by-columns.js';
 import { weighPredicate } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
 import type { QueryEngine } from './query-engine.js';
-import type { RowRef, Selected } from './executor.js';
+import type { RowRef, SelectedRows } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
 import {
@@ -22,7 +22,7 @@ import {
 import type { Steps } from './steps.js';
 
 /** The outcome of a plan. */
-export interface Executed extends Selected {
+export interface ExecutedPlan extends SelectedRows {
   /** The plan that was carried out in the end; its reasons name what was refused before. */
   readonly plan: Plan;
 }
@@ -34,7 +34,7 @@ interface StepState {
   scores: readonly ScoreTerm[];
   /** The scores have their weights, or need none, and columns in memory rank by them. */
   isRankedInMemory?: boolean;
-  selected?: Selected;
+  selected?: SelectedRows;
   facets?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function executePlan(
   execution: Execution,
   refused: ReadonlyMap<string, string>,
   steps: Steps,
-): Promise<Executed> {
+): Promise<ExecutedPlan> {
   const { engine, snapshot, request } = execution;
   const available: Available = {
     memory: engine.memory !== undefined,
@@ -141,7 +141,10 @@ const runners: Readonly<Record<string, Runner>> = {
   },
 };
 
-function keepSelected(state: StepState, answer: Selected | Unsupported): Unsupported | undefined {
+function keepSelected(
+  state: StepState,
+  answer: SelectedRows | Unsupported,
+): Unsupported | undefined {
   if (isUnsupported(answer)) return answer;
   state.selected = answer;
   return undefined;

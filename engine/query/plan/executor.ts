@@ -18,7 +18,7 @@ export type Selection = Pick<
 };
 
 /** The number of matching records, and the rows of the page. */
-export interface Selected {
+export interface SelectedRows {
   readonly total: number;
   readonly rows: readonly RowRef[];
   /** One JSON text per facet, in the order of the request; null if no facets were requested. */
@@ -60,7 +60,7 @@ export interface Executor {
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
-  ): Promise<Selected | Unsupported>;
+  ): Promise<SelectedRows | Unsupported>;
   /** The rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
   find(
     snapshot: Snapshot,

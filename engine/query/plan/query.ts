@@ -24,7 +24,7 @@ import {
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
-import { executePlan, type Executed } from './execute.js';
+import { executePlan, type ExecutedPlan } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
 import { pieceRecords, readPieces } from './records.js';
@@ -113,7 +113,7 @@ export async function streamTexts(
 
 function answerOf<R>(
   { request }: QueryArguments,
-  { total, rows, facets, position }: Executed,
+  { total, rows, facets, position }: ExecutedPlan,
   results: R,
   started: number,
   explain?: string,
@@ -191,7 +191,11 @@ const everyRecord: Omit<QueryRequest, 'limit'> = {
 };
 
 /** Carries out the plan; an executor may give the records of a page of one piece along with the rows, in this format. */
-function executedPlan(query: QueryArguments, steps: Steps, format?: PageFormat): Promise<Executed> {
+function executedPlan(
+  query: QueryArguments,
+  steps: Steps,
+  format?: PageFormat,
+): Promise<ExecutedPlan> {
   const { engine, snapshot, fields, request } = query;
   const projected = request.limit === 0 ? undefined : project(snapshot.columns, fields, request);
   const returned = projected?.map(({ column }) => column.name) ?? [];
@@ -213,7 +217,7 @@ const texts = { kind: 'texts' } as const;
 /** The records of the page in this format, in pieces; it is the format that `executedPlan` was given. */
 async function* piecesOf<F extends PageFormat>(
   query: QueryArguments,
-  { rows, records }: Pick<Executed, 'rows' | 'records'>,
+  { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,
   format: F,
 ): AsyncGenerator<PageRecords<F>> {
   const { engine, snapshot, fields, request } = query;
@@ -226,7 +230,7 @@ async function* piecesOf<F extends PageFormat>(
 /** The pieces of a page; the first is made before this resolves, so that its errors are thrown here. */
 async function begunPieces<F extends PageFormat>(
   query: QueryArguments,
-  found: Executed,
+  found: ExecutedPlan,
   format: F,
 ): Promise<AsyncGenerator<PageRecords<F>>> {
   const pieces = piecesOf(query, found, format);
@@ -243,20 +247,20 @@ async function begunPieces<F extends PageFormat>(
 
 async function textsOf(
   query: QueryArguments,
-  found: Pick<Executed, 'rows'>,
+  found: Pick<ExecutedPlan, 'rows'>,
 ): Promise<readonly string[]> {
   const all: string[] = [];
   for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
   return all;
 }
 
-async function arrayOf(query: QueryArguments, found: Pick<Executed, 'rows'>): Promise<string> {
+async function arrayOf(query: QueryArguments, found: Pick<ExecutedPlan, 'rows'>): Promise<string> {
   return `[${(await textsOf(query, found)).join(',')}]`;
 }
 
 async function explainQuery(
   query: QueryArguments,
-  { total, plan, access }: Executed,
+  { total, plan, access }: ExecutedPlan,
   steps: Steps,
 ): Promise<string | undefined> {
   const { engine, snapshot, request } = query;

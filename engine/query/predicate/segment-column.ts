@@ -14,14 +14,15 @@ export interface SegmentColumn {
 /** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: it has no statistics. */
 export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
 
-type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: Column };
+type ColumnLocationInSegment =
+  'absent' | 'unknown' | { readonly key: string; readonly column: Column };
 
 /** Returns a function that finds the field's column in segments. Each schema is searched once. */
 export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
   const key = leafKey(field.path);
   // Hundreds of segments or pages, one after the other, have the same schema.
   let last: Columns | undefined;
-  let lastLocated!: Located;
+  let lastLocated!: ColumnLocationInSegment;
   return ({ columns, stats }) => {
     if (columns !== last) {
       lastLocated = locationOf(columns, key, field);
@@ -35,9 +36,9 @@ export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundCol
 }
 
 /** Locations by schema and by `leafKey` of the path: consecutive queries ask for the same fields of the same schema. */
-const locations = new WeakMap<Columns, Map<string, Located>>();
+const locations = new WeakMap<Columns, Map<string, ColumnLocationInSegment>>();
 
-function locationOf(columns: Columns, key: string, field: FieldRef): Located {
+function locationOf(columns: Columns, key: string, field: FieldRef): ColumnLocationInSegment {
   let knownLocations = locations.get(columns);
   if (knownLocations === undefined) locations.set(columns, (knownLocations = new Map()));
   let location = knownLocations.get(key);
@@ -45,7 +46,7 @@ function locationOf(columns: Columns, key: string, field: FieldRef): Located {
   return location;
 }
 
-function locateColumn(columns: Columns, field: FieldRef): Located {
+function locateColumn(columns: Columns, field: FieldRef): ColumnLocationInSegment {
   let siblings: Columns = columns;
   let column = reservedColumns.find(({ name }) => name === field.path[0]);
   const physical: string[] = [];

@@ -32,14 +32,14 @@ export function unknownBuild(build: unknown): Problem {
   );
 }
 
-interface Parts {
+interface RegionParts {
   readonly build: unknown;
   readonly chromosome: unknown;
   readonly start: unknown;
   readonly stop: unknown;
 }
 
-function partsOfText(text: string): Parts {
+function partsOfText(text: string): RegionParts {
   const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)$/i.exec(text.trim());
   if (!match)
     throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${shownValue(text)}`); // prettier-ignore
@@ -47,10 +47,10 @@ function partsOfText(text: string): Parts {
   return { build, chromosome, start, stop };
 }
 
-function partsOfObject(value: unknown): Parts {
+function partsOfObject(value: unknown): RegionParts {
   if (typeof value !== 'object' || value === null)
     throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${shownValue(value)}`); // prettier-ignore
-  const { build = null, chromosome, start, stop } = value as Partial<Parts>;
+  const { build = null, chromosome, start, stop } = value as Partial<RegionParts>;
   if (chromosome === undefined || start === undefined || stop === undefined)
     throw new Problem('A region needs chromosome, start and stop');
   return { build, chromosome, start, stop };

@@ -14,7 +14,7 @@ import { blockRows, eachBlock, type RowRefs, type SegmentSource } from './row-bl
 import { writeJson, writePlain, type CellForm } from './scalar-text.js';
 
 /** The formats in which records are materialised. */
-export interface Materialised {
+export interface MaterialisedRecords {
   /** The JSON text of each record: all keys of the top level, and inside objects the keys with a value. */
   readonly json: readonly string[];
   /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
@@ -28,18 +28,18 @@ export interface Materialised {
 }
 
 /** The records in these rows of a snapshot, in this order. Throws `damaged` for a file that cannot be read. */
-export function materialise<F extends keyof Materialised>(
+export function materialise<F extends keyof MaterialisedRecords>(
   source: SegmentSource,
   rows: RowRefs,
   projection: readonly Projected[],
   format: F,
-): Materialised[F] {
+): MaterialisedRecords[F] {
   return makers[format](source, rows, projection);
 }
 
 type Maker<T> = (source: SegmentSource, rows: RowRefs, projection: readonly Projected[]) => T;
 
-const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
+const makers: { readonly [F in keyof MaterialisedRecords]: Maker<MaterialisedRecords[F]> } = {
   json(source, rows, projection) {
     const ends: number[] = [];
     const bytes = jsonRecords(source, rows, projection, '\n', ends);

@@ -2,7 +2,7 @@ import type { StoredType } from '../../core/types.js';
 import type { Dialect } from './dialect.js';
 
 /** The part of the dialect that facets use. */
-type Aggregating = Pick<
+type AggregatingDialect = Pick<
   Dialect,
   | 'with'
   | 'jsonArray'
@@ -20,7 +20,7 @@ type Aggregating = Pick<
 >;
 
 /** The aggregates and bins of facets in the SQL of ClickHouse. */
-export function aggregatingFunctions(each: Dialect['each']): Aggregating {
+export function aggregatingFunctions(each: Dialect['each']): AggregatingDialect {
   return {
     // ClickHouse evaluates a relation again for every use.
     with: () => 'AS',

@@ -3,7 +3,7 @@ import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
-import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
+import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
 import { namingDataset, type RunOptions } from '../plan/limits.js';
 import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { pruneSegments, recordTest } from '../predicate/prune.js';
@@ -72,7 +72,11 @@ export class SqlExecutor implements Executor {
     return { language: this.engine.language, scope, caseVariants, rows, findCaseVariants };
   }
 
-  async select(snapshot: Snapshot, selection: Selection, options: RunOptions): Promise<Selected> {
+  async select(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<SelectedRows> {
     const { predicate, facets, limit, cursor } = selection;
     const session = await this.session(snapshot, predicate, options);
     const { language, caseVariants } = session;

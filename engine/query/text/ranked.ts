@@ -4,7 +4,7 @@ import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { RankedPhrase } from '../../text/ranked-search.js';
 import { textQueryOf } from '../memory/terms.js';
-import type { Selected, Selection } from '../plan/executor.js';
+import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { FieldRef, Predicate, ScoreTerm } from '../predicate/predicate.js';
 import { isOfText, type Leaf } from './relevance.js';
@@ -42,7 +42,7 @@ function isScoredAlike(leaf: Leaf): boolean {
 }
 
 /** The rows of a ranked page, and the position after the last row. */
-export function rankedPage(rows: readonly RankedRow[]): Pick<Selected, 'rows' | 'position'> {
+export function rankedPage(rows: readonly RankedRow[]): Pick<SelectedRows, 'rows' | 'position'> {
   const last = rows.at(-1);
   return {
     rows: rows.map(({ segment, row }) => [segment, row] as const),

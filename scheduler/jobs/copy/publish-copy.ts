@@ -7,7 +7,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { checkPermission } from '../../queue/permissions.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import type { CopiedObject, CopyParams, CopyResult } from './copy-types.js';
 
 const pageRows = 1000;
@@ -56,7 +56,7 @@ export async function publishCopy(
   task: TaskRow,
   { objects, skipped }: CopyResult,
   { catalog, data, attempt, now }: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const copy = await checkedCopy(task, catalog);
   const scratch = data.taskScratch(task.id, attempt);
   const blobs: string[] = [];

@@ -6,7 +6,7 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { ImportReport } from './import-report.js';
@@ -24,7 +24,7 @@ export async function publishImport(
   task: TaskRow,
   result: ImportResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const row = await importOf(task, context);
   await checkSources(row, task, context);
@@ -70,7 +70,7 @@ async function publishDeletions(
   result: ImportResult,
   change: AppliedChange,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, now } = context;
   const deletions = deletionCounts(change);
   const metadata = { ...metadataOf(result, context), deletions };

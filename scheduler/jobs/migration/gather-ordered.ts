@@ -70,7 +70,7 @@ interface Interval {
 }
 
 /** An intermediate segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
-interface Piece {
+interface GatheredPiece {
   readonly file: string;
   readonly segment: Segment;
   readonly sources: Interval;
@@ -109,7 +109,7 @@ class Distribution {
 
   /** The chunks of partitions of `span` chunks each, one partition after the other. */
   async *#below(
-    partitions: readonly (readonly Piece[])[],
+    partitions: readonly (readonly GatheredPiece[])[],
     { first, end }: Interval,
     span: number,
   ): AsyncGenerator<ChunkRows> {
@@ -125,11 +125,14 @@ class Distribution {
   }
 
   /** The first round: divides the rows of the segments of the source. */
-  async #divideSource(chunks: Interval, span: number): Promise<readonly (readonly Piece[])[]> {
+  async #divideSource(
+    chunks: Interval,
+    span: number,
+  ): Promise<readonly (readonly GatheredPiece[])[]> {
     const { snapshot } = this.#options;
     const files = segmentFiles(snapshot);
     const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
-    const partitions: Piece[][] = [];
+    const partitions: GatheredPiece[][] = [];
     for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
       const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
       const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(counts.slice(first, end)))); // prettier-ignore
@@ -164,11 +167,11 @@ class Distribution {
 
   /** A later round: divides the rows of the pieces of a partition, which are not needed afterwards. */
   async #dividePieces(
-    pieces: readonly Piece[],
+    pieces: readonly GatheredPiece[],
     chunks: Interval,
     span: number,
-  ): Promise<readonly (readonly Piece[])[]> {
-    const partitions: Piece[][] = [];
+  ): Promise<readonly (readonly GatheredPiece[])[]> {
+    const partitions: GatheredPiece[][] = [];
     const counts = pieces.map(({ segment }) => segment.rows);
     for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
       const divisions = block.map(({ first, end }): Division => {
@@ -195,7 +198,7 @@ class Distribution {
   }
 
   /** Writes the pieces of some divisions, at the same time, behind those that the partitions have. */
-  async #divide(divisions: readonly Division[], partitions: Piece[][]): Promise<void> {
+  async #divide(divisions: readonly Division[], partitions: GatheredPiece[][]): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;
     const runningDivisions = divisions.map(({ segments, order, ends }) => {
@@ -226,7 +229,7 @@ class Distribution {
   }
 
   /** Makes a chunk from all rows of some pieces. */
-  async #chunk(chunk: number, pieces: readonly Piece[]): Promise<ChunkRows> {
+  async #chunk(chunk: number, pieces: readonly GatheredPiece[]): Promise<ChunkRows> {
     const pieceOf: number[] = [];
     const next: number[] = [];
     for (const [i, { sources }] of pieces.entries())
@@ -244,7 +247,7 @@ class Distribution {
   }
 }
 
-function asSegment({ file, segment }: Piece, number: number): ChunkSegment {
+function asSegment({ file, segment }: GatheredPiece, number: number): ChunkSegment {
   return { number, file, segment, rows: 'all' };
 }
 

@@ -11,7 +11,7 @@ import { changeCounts, deletionCounts, type AppliedChange } from '../change/reco
 import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
 import { keepRejected } from '../import/rejected-file.js';
 import { fieldEditsOf } from '../import/target-fields.js';
-import type { PublishContext, Published } from '../job.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { MigrationResult } from './migration-types.js';
 import { migrationOf } from './prepare-migration.js';
@@ -21,7 +21,7 @@ export async function publishMigration(
   task: TaskRow,
   result: MigrationResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const row = await migrationOf(task, context);
   await keepRejected(task, attempt, data);
@@ -78,7 +78,7 @@ async function publishDeletions(
   result: MigrationResult,
   applied: AppliedChange,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const deletions = deletionCounts(applied);
   const metadata = { ...metadataOf(result, context), deletions };
   if (row.isDryRun) return completeDryRun(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
@@ -94,7 +94,7 @@ async function publishDryRun(
   row: DatasetMigrationRow,
   result: MigrationResult,
   context: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   const { catalog, store } = context;
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
@@ -112,7 +112,7 @@ async function completeDryRun(
   { records }: MigrationResult,
   metadata: JsonObject,
   { catalog, now }: PublishContext,
-): Promise<Published> {
+): Promise<PublicationOutcome> {
   await catalog.transaction(async (tx) => {
     await tx.datasetMigrations.countDocuments(row.id, records);
     await tx.tasks.complete(task.id, { metadata, now: now() });

@@ -42,7 +42,7 @@ export interface RollbackContext {
 }
 
 /** A rollback that has been computed, with what stands in its way. */
-interface Prepared {
+interface PreparedRollback {
   readonly check: RollbackCheck;
   readonly snapshot: Snapshot;
   /** Undefined if it is blocked before anything had to be computed. */
@@ -115,10 +115,13 @@ async function prepareRollback(
   { catalog, store, queryEngine }: RollbackContext,
   commit: CommitRow,
   mode: RollbackMode,
-): Promise<Prepared> {
+): Promise<PreparedRollback> {
   const { datasetId, logVersion } = commit;
   const snapshot = await appendableSnapshot(catalog, store, datasetId);
-  const blockedRollback = (detail: string, blocking: readonly BlockingCommit[] = []): Prepared => ({
+  const blockedRollback = (
+    detail: string,
+    blocking: readonly BlockingCommit[] = [],
+  ): PreparedRollback => ({
     check: { detail, isBlocked: true, blocking },
     snapshot,
   });

@@ -12,11 +12,11 @@ interface Proxy {
   readonly server: Server;
   /** The port that it forwards to. */
   port: number;
-  kind: Kind;
+  kind: ProxyKind;
 }
 
 /** How a proxy treats the prefix, and which headers it sends to the server. */
-interface Kind {
+interface ProxyKind {
   readonly name: string;
   readonly strips: boolean;
   readonly headers: (host: string) => Record<string, string>;
@@ -31,7 +31,7 @@ const silent = (): Record<string, string> => ({});
 const groups: readonly {
   readonly name: string;
   readonly options: (base: string) => TestOptions;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly ProxyKind[];
 }[] = [
   {
     name: 'a server with a public URL',
@@ -59,7 +59,7 @@ const groups: readonly {
   },
 ];
 
-async function startProxy(kind: Kind): Promise<Proxy> {
+async function startProxy(kind: ProxyKind): Promise<Proxy> {
   const server = createServer((incoming, outgoing) => {
     const { strips, headers } = proxy.kind;
     const { url = '/', method } = incoming;

@@ -18,7 +18,7 @@ interface FakeElement {
 }
 
 /** An operation on the page. */
-interface Shown {
+interface ShownPage {
   readonly name: string;
   readonly all: readonly FakeElement[];
 }
@@ -109,7 +109,7 @@ interface Described {
 /** Runs the script of the page with as much of a browser as it uses. */
 async function openPage(storage: Map<string, string>): Promise<{
   readonly token: FakeElement;
-  readonly operations: ReadonlyMap<string, Shown>;
+  readonly operations: ReadonlyMap<string, ShownPage>;
 }> {
   const page = await send(server.url, 'GET', '/docs');
   const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? [];
@@ -133,7 +133,7 @@ async function openPage(storage: Map<string, string>): Promise<{
   runInContext(script, createContext(globals));
   while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const details = descendantsOf(main).filter(({ tag }) => tag === 'details');
-  const operations = details.map((one): [string, Shown] => {
+  const operations = details.map((one): [string, ShownPage] => {
     const all = descendantsOf(one);
     const [, method, path] = all;
     const name = `${method!.textContent} ${path!.textContent}`;
@@ -166,7 +166,7 @@ function enterText(input: FakeElement, value: string): void {
 }
 
 /** Fills in parameters by name. */
-function fillFields({ all }: Shown, values: Readonly<Record<string, string>>): void {
+function fillFields({ all }: ShownPage, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     const label = all.find(({ tag, children }) => {
       const [first] = children;
@@ -177,7 +177,7 @@ function fillFields({ all }: Shown, values: Readonly<Record<string, string>>): v
 }
 
 /** Presses the button; returns what the page then shows. */
-async function sendBy({ all }: Shown): Promise<string> {
+async function sendBy({ all }: ShownPage): Promise<string> {
   await all.find(({ tag }) => tag === 'button')!.onclick!();
   return all.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
     .textContent;

@@ -14,14 +14,14 @@ import { idOf, listOf, waitFor, type Answer } from '../server.js';
 const { server, ann, newDataset, total } = await startLab();
 
 /** What a test knows of a commit: its id, when it completed, and the records imported by then. */
-interface Known {
+interface KnownCommit {
   readonly id: number;
   readonly time: string;
   readonly records: readonly Readonly<Record<string, unknown>>[];
 }
 
 let datasetId: number;
-let commits: readonly Known[];
+let commits: readonly KnownCommit[];
 
 /**
  * The records of each import. The number is whole at first, so that its field is widened later; `note` comes with the fourth import, and
@@ -78,7 +78,7 @@ function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unkno
 }
 
 /** The last commit that had completed at a time, from what the list of commits says. */
-const lastAt = (time: number): Known | undefined =>
+const lastAt = (time: number): KnownCommit | undefined =>
   commits.findLast((one) => Date.parse(one.time) <= time);
 
 const statusAndJson = (answer: Answer): unknown => [answer.status, answer.json];

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** A vault with one of everything, and a beacon on its dataset. */
-interface World extends Fixture {
+interface RaceWorld extends Fixture {
   readonly setId: number;
   readonly beaconId: number;
   readonly tableId: number;
@@ -22,7 +22,7 @@ interface World extends Fixture {
 }
 
 let worldCount = 0;
-async function makeWorld(): Promise<World> {
+async function makeWorld(): Promise<RaceWorld> {
   const createdFixture = await makeFixture(ann, `World ${worldCount++}`);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Set' }));
   const beacon = {
@@ -47,10 +47,10 @@ async function makeWorld(): Promise<World> {
   };
 }
 
-type Action = (world: World) => Promise<Answer>;
+type WorldAction = (world: RaceWorld) => Promise<Answer>;
 
 /** Requests that create or read something of a dataset, a folder, a file or a vault. */
-const requests: Readonly<Record<string, Action>> = {
+const requests: Readonly<Record<string, WorldAction>> = {
   'import of records': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }] }),
   'import of a file': ({ datasetId, fileId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: fileId }),
   'dry run': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }], dry_run: true }),
@@ -80,10 +80,10 @@ const requests: Readonly<Record<string, Action>> = {
   },
   'view of the dataset': ({ datasetId }) => ann.get(`/v2/datasets/${datasetId}`),
   'change of the vault': ({ vaultId }) => ann.patch(`/v2/vaults/${vaultId}`, { description: 'x' }),
-  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, Action] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
+  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, WorldAction] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
 }; // prettier-ignore
 
-const deletions: Readonly<Record<string, Action>> = {
+const deletions: Readonly<Record<string, WorldAction>> = {
   dataset: ({ datasetId }) => ann.delete(`/v2/datasets/${datasetId}`),
   'object of the dataset': ({ datasetId }) => ann.delete(`/v2/objects/${datasetId}`),
   folder: ({ folderId }) => ann.delete(`/v2/objects/${folderId}`),

@@ -6,7 +6,7 @@ import { idOf, listOf, waitFor } from '../server.js';
 
 const { ann, vaultId, newFile } = await startLab();
 
-interface Done {
+interface CompletedImport {
   readonly id: number;
   readonly datasetId: number;
   readonly metadata: Record<string, Record<string, unknown>>;
@@ -16,7 +16,7 @@ async function newDataset(fields: readonly object[] = []): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, fields })); // prettier-ignore
 }
 
-async function importRecords(source: readonly object[] | number, more: object, into?: number): Promise<Done> {
+async function importRecords(source: readonly object[] | number, more: object, into?: number): Promise<CompletedImport> {
   const datasetId = into ?? (await newDataset());
   const sourceParams = typeof source === 'number' ? { object_id: source } : { data_records: source };
   const body = { dataset_id: datasetId, entity_params: { disable: true }, ...sourceParams, ...more };
@@ -24,7 +24,7 @@ async function importRecords(source: readonly object[] | number, more: object, i
   expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
   const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return { id: idOf(createdImport), datasetId, metadata: json['metadata'] as Done['metadata'] };
+  return { id: idOf(createdImport), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
 } // prettier-ignore
 
 /** The records without nulls. */

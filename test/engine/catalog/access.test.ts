@@ -9,13 +9,13 @@ import {
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import { everyRow, publicationOf, World } from './world.js';
+import { everyRow, publicationOf, CatalogWorld } from './world.js';
 
 /*
  * A2: every kind of user against every kind of thing and level; the expected answers come from one table.
  */
 
-let world: World;
+let world: CatalogWorld;
 const createdPeople = new Map<string, CreatedUser>();
 const resourceIds = new Map<string, ReadonlyMap<AccessKind, number>>();
 let otherOwnersExport: number;
@@ -77,7 +77,7 @@ const kinds: readonly AccessKind[] = [
 const levels: readonly Permission[] = ['read', 'write', 'admin'];
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   for (const person of persons) {
     const email = `${person.replaceAll(' ', '-')}@example.org`;
     const domain = person.startsWith('other') ? 'elsewhere' : 'acme';

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ArchiveTable } from '../../../engine/catalog/archives.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { World } from './world.js';
+import { CatalogWorld } from './world.js';
 
 /* The tasks of archives: when they begin, and what they make of their dataset. */
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });

@@ -7,7 +7,7 @@ import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { commitTable, type CommitTable } from '../../../engine/catalog/commits.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { sql } from '../../../engine/catalog/sql.js';
-import { publicationOf, World } from './world.js';
+import { publicationOf, CatalogWorld } from './world.js';
 
 const startTime = Date.UTC(2026, 0, 1);
 /** The times at which the commits of the dataset completed, in the order of versions. */
@@ -23,7 +23,7 @@ let ids: readonly number[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-commits-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new World(await openCatalog(file));
+  const newWorld = new CatalogWorld(await openCatalog(file));
   const ann = await newWorld.user('ann@example.org');
   datasetId = await newWorld.dataset(ann);
   const otherDataset = await newWorld.dataset(ann, 'other');

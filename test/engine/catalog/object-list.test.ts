@@ -4,9 +4,9 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { everyRow, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let viewer: Viewer;
 let lab: VaultRow;
@@ -15,7 +15,7 @@ let rows: readonly ObjectRow[];
 let fullPaths: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   const { catalog } = world;
   ann = await world.user('ann@example.org');
   viewer = await world.viewer(ann.user.id);

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { foldName, numberedName } from '../../../engine/catalog/names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { everyRow, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
 });
 afterAll(() => world.catalog.close());

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { commitField, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { everyRow, publicationOf, World } from './world.js';
+import { everyRow, publicationOf, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });

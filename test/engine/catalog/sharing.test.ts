@@ -7,7 +7,7 @@ import { shareVault } from '../../../engine/catalog/share-vault.js';
 import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
-import { everyRow, seeded, World } from './world.js';
+import { everyRow, seeded, CatalogWorld } from './world.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');
@@ -44,7 +44,7 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
 
 test('a user has the highest of all that was granted to them and their groups', async () => {
   const randomBelow = seeded(seed);
-  const newWorld = await World.make();
+  const newWorld = await CatalogWorld.make();
   const { catalog } = newWorld;
   const owner = await newWorld.user('owner@example.org');
   const newPeople = await Promise.all(

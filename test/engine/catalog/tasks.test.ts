@@ -15,13 +15,13 @@ import {
 import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
-import { everyRow, publicationOf, seeded, World } from './world.js';
+import { everyRow, publicationOf, seeded, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   datasetId = await world.dataset(ann);
 });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { everyRow, key, World } from './world.js';
+import { everyRow, key, CatalogWorld } from './world.js';
 
 test('a first user is created with account, personal vault and token', async () => {
-  const { catalog } = await World.make();
+  const { catalog } = await CatalogWorld.make();
   const createdUser = await catalog.transaction((tx) =>
     createUser(
       tx,
@@ -40,7 +40,7 @@ test('a first user is created with account, personal vault and token', async () 
 });
 
 test('a taken or invalid email address is refused, and no account is left behind', async () => {
-  const { catalog } = await World.make();
+  const { catalog } = await CatalogWorld.make();
   const add = (email: string, domain: string) =>
     catalog.transaction((tx) => createUser(tx, { email, domain }, key));
   await add('ann@example.org', 'acme');
@@ -77,7 +77,7 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
 });
 
 test('A9: tokens end by revocation and expiry, and authenticate only with the right secret and key', async () => {
-  const newWorld = await World.make();
+  const newWorld = await CatalogWorld.make();
   const { tokens } = newWorld.catalog;
   const { user } = await newWorld.user('ann@example.org');
   const now = Date.now();
@@ -99,7 +99,7 @@ test('A9: tokens end by revocation and expiry, and authenticate only with the ri
 });
 
 test('a chosen secret must have 30 characters and be unused', async () => {
-  const newWorld = await World.make();
+  const newWorld = await CatalogWorld.make();
   const { user } = await newWorld.user('ann@example.org');
   const { tokens } = newWorld.catalog;
   const secret = 'x'.repeat(30);
@@ -119,7 +119,7 @@ test('a chosen secret must have 30 characters and be unused', async () => {
 });
 
 test('the last use of a token is recorded at most once a minute', async () => {
-  const newWorld = await World.make();
+  const newWorld = await CatalogWorld.make();
   const { tokens } = newWorld.catalog;
   const { user } = await newWorld.user('ann@example.org');
   const { row } = await tokens.create({ userId: user.id }, key);

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { everyRow, World } from './world.js';
+import { everyRow, CatalogWorld } from './world.js';
 
-let world: World;
+let world: CatalogWorld;
 let ann: CreatedUser;
 let eve: CreatedUser;
 let viewer: Viewer;
 let madeVaults: Record<string, VaultRow>;
 
 beforeAll(async () => {
-  world = await World.make();
+  world = await CatalogWorld.make();
   ann = await world.user('ann@example.org');
   eve = await world.user('eve@elsewhere.org', 'elsewhere');
   viewer = await world.viewer(ann.user.id);

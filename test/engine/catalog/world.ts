@@ -13,14 +13,14 @@ export const key = new TextEncoder().encode('a key for tests only');
 export const everyRow = { limit: 10_000, offset: 0 };
 
 /** A catalogue in memory, with people in it. */
-export class World {
+export class CatalogWorld {
   readonly catalog: Catalog;
   constructor(catalog: Catalog) {
     this.catalog = catalog;
   }
 
-  static async make(): Promise<World> {
-    return new World(await openCatalog(':memory:'));
+  static async make(): Promise<CatalogWorld> {
+    return new CatalogWorld(await openCatalog(':memory:'));
   }
 
   async user(email: string, domain = 'acme', role: Role = 'member'): Promise<CreatedUser> {

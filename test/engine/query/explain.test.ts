@@ -24,14 +24,14 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 /** The tree in short: condition, matches, left, and what is inside. */
-type Short = readonly [string, number, number, ...Short[]];
-const shortForm = ({ condition, matches, left, nodes = [] }: ExplainedNode): Short => [
+type ShortNode = readonly [string, number, number, ...ShortNode[]];
+const shortForm = ({ condition, matches, left, nodes = [] }: ExplainedNode): ShortNode => [
   condition,
   matches,
   left,
   ...nodes.map(shortForm),
 ];
-const tree = async (body: object): Promise<readonly Short[]> =>
+const tree = async (body: object): Promise<readonly ShortNode[]> =>
   (await explainQuery(bench, sixDataset, body)).explain.nodes.map(shortForm);
 
 describe('explain counts the records that each condition matches, and those that remain after it', () => {

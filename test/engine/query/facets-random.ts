@@ -1,10 +1,16 @@
-import { isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import {
+  isNumeric,
+  namedFields,
+  valuesOf,
+  type MadeDataset,
+  type NaiveField,
+} from './naive-fields.js';
 import type { Random } from './random.js';
 
 type Options = Record<string, unknown>;
 
 /** A tree of facets: of any kind, with any options, under any that has buckets. */
-export function randomFacets(random: Random, made: Made, depth = 1): Options {
+export function randomFacets(random: Random, made: MadeDataset, depth = 1): Options {
   const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   const list = random.shuffled(fields).slice(0, 1 + random.below(depth === 1 ? 4 : 2));
   return Object.fromEntries(
@@ -19,7 +25,11 @@ export function randomFacets(random: Random, made: Made, depth = 1): Options {
   );
 }
 
-function optionsOf(random: Random, made: Made, { path, column: { type } }: NaiveField): Options {
+function optionsOf(
+  random: Random,
+  made: MadeDataset,
+  { path, column: { type } }: NaiveField,
+): Options {
   const limit = random.pick([{}, { limit: 0 }, { limit: 1 }, { limit: 2 }, { limit: '3' }]);
   const terms = { facet_type: 'terms', ...limit };
   const count = { facet_type: 'count' };

@@ -1,10 +1,10 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { Test } from './naive-filter.js';
-import { fieldNamed, isWritten, naiveFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { fieldNamed, isWritten, naiveFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { lowerCase, numberIn, Refused, textIn } from './naive-values.js';
 
 /** The test that `entities` stand for (query language 5), without a table of genes: any entity of one type, and each of several types. */
-export function entitiesTest(input: unknown, { columns, entities }: Made): Test {
+export function entitiesTest(input: unknown, { columns, entities }: MadeDataset): Test {
   if (input === null || input === undefined) return () => true;
   const list = input as readonly unknown[];
   const pairs = (typeof list[0] === 'string' ? [list] : list) as readonly (readonly [string, unknown])[]; // prettier-ignore

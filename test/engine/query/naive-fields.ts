@@ -7,7 +7,7 @@ import type { TestRow } from './dataset.js';
  */
 
 /** A dataset as a test makes it: segments that came one after the other, each with the columns that were there by then. */
-export interface Made {
+export interface MadeDataset {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
   readonly segments: readonly { readonly columns: Columns; readonly rows: readonly TestRow[] }[];

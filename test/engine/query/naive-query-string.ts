@@ -7,21 +7,26 @@ import { equality, foldedCase, limit, lowerCase, Refused, wordsOf } from './naiv
  * What a query string asks for, as a tree whose meaning is plain; `field` null means every string and text field. The same is
  * written in the grammar by `written` in random-query-string.ts.
  */
-export type Asked =
-  | { readonly and: readonly Asked[] }
-  | { readonly or: readonly Asked[] }
-  | { readonly not: Asked }
-  | { readonly must: readonly Asked[]; readonly mustNot: readonly Asked[]; readonly may: readonly Asked[] } // prettier-ignore
+export type AskedClause =
+  | { readonly and: readonly AskedClause[] }
+  | { readonly or: readonly AskedClause[] }
+  | { readonly not: AskedClause }
+  | { readonly must: readonly AskedClause[]; readonly mustNot: readonly AskedClause[]; readonly may: readonly AskedClause[] } // prettier-ignore
   | { readonly field: string | null; readonly words: string }
   | { readonly field: string | null; readonly like: string }
   | { readonly field: string; readonly from: string | null; readonly to: string | null; readonly ends: string } // prettier-ignore
   | { readonly exists: string }
   | { readonly missing: string }
-  | { readonly list: string; readonly any: Asked };
+  | { readonly list: string; readonly any: AskedClause };
 
 /** Whether a record is asked for (query language 4.2). */
-export function evaluate(asked: Asked, row: TestRow, columns: Columns, isElement = false): boolean {
-  const test = (item: Asked): boolean => evaluate(item, row, columns, isElement);
+export function evaluate(
+  asked: AskedClause,
+  row: TestRow,
+  columns: Columns,
+  isElement = false,
+): boolean {
+  const test = (item: AskedClause): boolean => evaluate(item, row, columns, isElement);
   if ('any' in asked) {
     const list = fieldNamed(columns, asked.list, isElement);
     if (!list || !hasElements(list)) return false;
@@ -52,7 +57,7 @@ export function evaluate(asked: Asked, row: TestRow, columns: Columns, isElement
   });
 }
 
-type Leaf = Extract<Asked, { field: string | null }>;
+type Leaf = Extract<AskedClause, { field: string | null }>;
 
 /** A term that cannot be read as the field's type matches nothing. */
 function leaf(asked: Leaf, field: NaiveField): (value: Value) => boolean {

@@ -2,7 +2,7 @@ import type { Columns, Value } from '../../../engine/core/types.js';
 import { recordId, type TestRow } from './dataset.js';
 import { entitiesTest } from './naive-entities.js';
 import { facetsOf } from './naive-facets.js';
-import { fieldNamed, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import { fieldNamed, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js';
 import { filterTest, type Test } from './naive-filter.js';
 import { evaluate } from './naive-query-string.js';
 import { names, shape } from './naive-record.js';
@@ -71,14 +71,14 @@ export interface NaiveAnswer {
 }
 
 /** The records of a dataset in insertion order, with their reserved fields. */
-export function recordsOf({ segments }: Made): TestRow[] {
+export function recordsOf({ segments }: MadeDataset): TestRow[] {
   return segments.flatMap(({ rows }, chunk) =>
     rows.map((row, index): TestRow => ({ _id: recordId(chunk, index), _commit: '4812', ...row })),
   );
 }
 
 /** The answer by a loop over the records; `refused` where the request must be a 400. */
-export function naiveAnswer(made: Made, request: RandomRequest): NaiveAnswer | 'refused' {
+export function naiveAnswer(made: MadeDataset, request: RandomRequest): NaiveAnswer | 'refused' {
   try {
     return answer(made, request);
   } catch (error) {
@@ -87,7 +87,7 @@ export function naiveAnswer(made: Made, request: RandomRequest): NaiveAnswer | '
   }
 }
 
-function answer(made: Made, { body, asked }: RandomRequest): NaiveAnswer {
+function answer(made: MadeDataset, { body, asked }: RandomRequest): NaiveAnswer {
   const { columns } = made;
   const tests: Test[] = [
     filterTest(body['filters'], columns),

@@ -5,7 +5,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { Bench, Dataset } from './dataset.js';
 import { About } from './naive-facets.js';
-import type { Made } from './naive-fields.js';
+import type { MadeDataset } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
@@ -24,7 +24,7 @@ export interface EngineAnswer {
 
 /** The difference between the answer to a request and the naive one; null if there is none. */
 export async function difference(
-  made: Made,
+  made: MadeDataset,
   request: RandomRequest,
   ask: (request: RandomRequest) => Promise<EngineAnswer>,
 ): Promise<string | null> {
@@ -109,7 +109,7 @@ export function isAlike(wanted: unknown, found: unknown): boolean {
 }
 
 /** Writes the records where the engine of `bench` reads them. */
-export async function store(bench: Bench, made: Made): Promise<Dataset> {
+export async function store(bench: Bench, made: MadeDataset): Promise<Dataset> {
   const rows = made.segments.map((segment) => segment.rows);
   const stored = made.segments.map((segment) => segment.columns);
   return bench.dataset(made.columns, rows, { stored, entities: made.entities });

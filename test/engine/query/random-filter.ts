@@ -1,6 +1,6 @@
 import { filterActions } from '../../../engine/query/request/actions.js';
 import type { Value } from '../../../engine/core/types.js';
-import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterTest } from './naive-filter.js';
 import type { NaiveFilter } from './naive.js';
 import { compare, momentRange, numberIn } from './naive-values.js';
@@ -8,7 +8,7 @@ import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
 
 /** `filters` of a random tree, in every shape that is allowed; now and then with one thing that must be refused. */
-export function randomFilters(random: Random, made: Made): unknown {
+export function randomFilters(random: Random, made: MadeDataset): unknown {
   const fields = [...namedFields(made.columns), id];
   // A few are as deep or as wide as the budgets let them be.
   if (random.chance(0.01)) return [deepFilter(random, made, fields, 1 + random.below(30))];
@@ -18,12 +18,12 @@ export function randomFilters(random: Random, made: Made): unknown {
 }
 
 /** The same without shorthand, and with nothing that must be refused: `not` over one item, operators in lower case. */
-export function plainFilters(random: Random, made: Made): NaiveFilter[] {
+export function plainFilters(random: Random, made: MadeDataset): NaiveFilter[] {
   const fields = namedFields(made.columns);
   return random.list(random.below(3), () => plainItem(random, made, fields, 0));
 }
 
-function plainItem(random: Random, made: Made, fields: Fields, depth: number): NaiveFilter {
+function plainItem(random: Random, made: MadeDataset, fields: Fields, depth: number): NaiveFilter {
   if (depth < 4 && random.chance(0.45)) {
     const inner = (): NaiveFilter => plainItem(random, made, fields, depth + 1);
     const kind = random.below(3);
@@ -36,7 +36,7 @@ function plainItem(random: Random, made: Made, fields: Fields, depth: number): N
   }
 }
 
-function isAllowed(filter: NaiveFilter, { columns }: Made): boolean {
+function isAllowed(filter: NaiveFilter, { columns }: MadeDataset): boolean {
   try {
     filterTest([filter], columns);
     return true;
@@ -53,7 +53,7 @@ const id: NaiveField = {
 
 type Fields = readonly NaiveField[];
 
-function item(random: Random, made: Made, fields: Fields, depth: number): unknown {
+function item(random: Random, made: MadeDataset, fields: Fields, depth: number): unknown {
   const lists = fields.filter(hasElements);
   if (lists.length > 0 && random.chance(0.3)) return element(random, made, random.pick(lists), depth); // prettier-ignore
   if (depth >= 4 || random.chance(0.55)) return pair(random, made, random.pick(fields));
@@ -65,14 +65,14 @@ function item(random: Random, made: Made, fields: Fields, depth: number): unknow
 }
 
 /** Conditions on one element of a list; now and then a path that is no such list. */
-function element(random: Random, made: Made, list: NaiveField, depth: number): unknown {
+function element(random: Random, made: MadeDataset, list: NaiveField, depth: number): unknown {
   const fieldsInside = elementFields(list);
   const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, fieldsInside, depth + 1)); // prettier-ignore
   const path = random.chance(0.01) ? random.pick(fieldsInside).name : list.name;
   return { [random.pick(['any', 'any', 'ANY'])]: { path, filters: filters.length === 1 && random.chance(0.5) ? filters[0] : filters } }; // prettier-ignore
 }
 
-function deepFilter(random: Random, made: Made, fields: Fields, levels: number): unknown {
+function deepFilter(random: Random, made: MadeDataset, fields: Fields, levels: number): unknown {
   if (levels === 0) return pair(random, made, random.pick(fields));
   const inner = deepFilter(random, made, fields, levels - 1);
   return { [random.pick(['and', 'or', 'not', 'not'])]: random.chance(0.5) ? inner : [inner] };
@@ -91,7 +91,7 @@ const wrongValues: readonly unknown[] = [
   Infinity,
 ];
 
-function pair(random: Random, made: Made, field: NaiveField): unknown {
+function pair(random: Random, made: MadeDataset, field: NaiveField): unknown {
   const { name, column } = field;
   const { type } = column;
   if (random.chance(0.004))
@@ -158,7 +158,7 @@ function actionsOf({ column: { type } }: NaiveField): readonly string[] {
 /** A value to compare with: of some record, any of the type, or one written in another way. */
 function comparedValue(
   random: Random,
-  made: Made,
+  made: MadeDataset,
   { path, column: { type } }: NaiveField,
 ): unknown {
   const rows = made.segments.flatMap((segment) => segment.rows);

@@ -1,5 +1,5 @@
-import { elementFields, hasElements, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import type { Asked } from './naive-query-string.js';
+import { elementFields, hasElements, namedFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import type { AskedClause } from './naive-query-string.js';
 import type { Random } from './random.js';
 
 const likes = ['BR*', 'br?a1', '*a*', 'c?n*r', 'B*T', '?', 'р*', 'a-*', '**', '*', '?*', 'É*', '*ß', '*\u212a*']; // prettier-ignore
@@ -9,19 +9,19 @@ const bounds = ['-1', '0', '2', '0.5', '1e3', '2016-05-01', '2016-06-01T00:00:00
 /** A random tree; words and bounds are often ones that a record has. */
 export function randomAsked(
   random: Random,
-  made: Made,
+  made: MadeDataset,
   depth = 0,
   fields: readonly NaiveField[] = namedFields(made.columns),
-): Asked {
-  const inner = (): Asked => randomAsked(random, made, depth + 1, fields);
-  const items = (least: number): Asked[] => random.list(least + random.below(3), inner);
+): AskedClause {
+  const inner = (): AskedClause => randomAsked(random, made, depth + 1, fields);
+  const items = (least: number): AskedClause[] => random.list(least + random.below(3), inner);
   const lists = fields.filter(hasElements);
   if (depth < 4 && lists.length > 0 && random.chance(0.25)) {
     const list = random.pick(lists);
     const fieldsInside = elementFields(list);
     // Braces begin with a clause that names a field.
     const field = random.pick(fieldsInside).name;
-    const first: Asked = random.chance(0.7)
+    const first: AskedClause = random.chance(0.7)
       ? { field, words: random.pick(terms) }
       : { field, from: random.pick(['0', '1', 'b']), to: random.pick(['2', '9', null]), ends: random.pick(['[]', '{}', '[}', '{]']) }; // prettier-ignore
     const restOfClauses = random.chance(0.5)
@@ -51,14 +51,16 @@ export function randomAsked(
 }
 
 /** The tree with `to` for the word `TO`, which behind the first clause in braces is the keyword of a range. */
-function withoutTo(asked: Asked): Asked {
-  return JSON.parse(JSON.stringify(asked).replaceAll('"words":"TO"', '"words":"to"')) as Asked;
+function withoutTo(asked: AskedClause): AskedClause {
+  return JSON.parse(
+    JSON.stringify(asked).replaceAll('"words":"TO"', '"words":"to"'),
+  ) as AskedClause;
 }
 
 /** A value that some record has, whole or a word of it, in any letter case. */
 function wordOf(
   random: Random,
-  made: Made,
+  made: MadeDataset,
   name: string | null,
   fields: readonly NaiveField[],
 ): string {
@@ -74,7 +76,7 @@ function wordOf(
   return cased.length > 200 ? cased.slice(0, 200).toWellFormed() : cased;
 }
 
-function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): string {
+function likeOf(random: Random, made: MadeDataset, fields: readonly NaiveField[]): string {
   if (random.chance(0.5)) return random.pick(likes);
   // Characters of the value with a meaning in patterns are left out; every other character stands for itself.
   const chars = [...wordOf(random, made, null, fields).replaceAll(/[*?]/g, '')].slice(0, 12);
@@ -83,12 +85,12 @@ function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): stri
 }
 
 /** The tree in the grammar, with random blanks, operators, quotes, escapes and boosts. */
-export function queryText(random: Random, asked: Asked, of: string | null = null): string {
+export function queryText(random: Random, asked: AskedClause, of: string | null = null): string {
   const field = fieldOf(asked);
   // field:(a OR b), where everything inside is of that field.
   if (of === null && field !== undefined && field !== null && isGroup(asked) && random.chance(0.5))
     return `${escapeText(field)}:(${queryText(random, asked, field)})`;
-  const inner = (item: Asked): string => {
+  const inner = (item: AskedClause): string => {
     const text =
       isGroup(item) || random.chance(0.2)
         ? `(${queryText(random, item, of)})`
@@ -116,12 +118,12 @@ export function queryText(random: Random, asked: Asked, of: string | null = null
   return prefix + writtenRange(random, asked);
 }
 
-function isGroup(asked: Asked): boolean {
+function isGroup(asked: AskedClause): boolean {
   return 'and' in asked || 'or' in asked || 'not' in asked || 'must' in asked;
 }
 
 /** The field that all leaves name: null if none names one, undefined if they differ. */
-function fieldOf(asked: Asked): string | null | undefined {
+function fieldOf(asked: AskedClause): string | null | undefined {
   if ('exists' in asked) return asked.exists;
   if ('missing' in asked) return asked.missing;
   if ('any' in asked) return undefined;
@@ -143,7 +145,7 @@ function plainTerm(text: string): string {
 
 function writtenRange(
   random: Random,
-  { from, to, ends }: Extract<Asked, { ends: string }>,
+  { from, to, ends }: Extract<AskedClause, { ends: string }>,
 ): string {
   const isPlain = (bound: string): boolean => /^[\w.-]+$/.test(bound) && bound !== 'TO';
   const end = (bound: string | null): string =>

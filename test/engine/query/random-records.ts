@@ -1,11 +1,11 @@
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import type { Made } from './naive-fields.js';
+import type { MadeDataset } from './naive-fields.js';
 import type { Random } from './random.js';
 import { randomSchema } from './random-schema.js';
 
 /** A dataset of at most some sixty records, in segments of which the later ones may have columns that the first have not. */
-export function randomMade(random: Random): Made {
+export function randomMade(random: Random): MadeDataset {
   const schema = randomSchema(random);
   const count = random.pick([0, 1, 1, 1, 2, 2, 3]);
   const segments = random.list(count, () => random.below(random.pick([2, 12, 25]))).map((rows, index) => {

@@ -1,5 +1,11 @@
-import { naiveFields, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
-import type { Asked } from './naive-query-string.js';
+import {
+  naiveFields,
+  namedFields,
+  valuesOf,
+  type MadeDataset,
+  type NaiveField,
+} from './naive-fields.js';
+import type { AskedClause } from './naive-query-string.js';
 import { randomFilters } from './random-filter.js';
 import { randomAsked, queryText } from './random-query-string.js';
 import { Random } from './random.js';
@@ -8,13 +14,13 @@ import { Random } from './random.js';
 export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** The parsed form of `body.query`, if there is one. */
-  readonly asked: Asked | null;
+  readonly asked: AskedClause | null;
   /** The sizes of the pages in which the whole answer is read with a cursor; null: the answer is one page. */
   readonly cursor: readonly number[] | null;
 }
 
 /** A request that may use every part of the language but nested facets. */
-export function randomRequest(random: Random, made: Made): RandomRequest {
+export function randomRequest(random: Random, made: MadeDataset): RandomRequest {
   const askedText = random.chance(0.4) ? randomAsked(random, made) : null;
   const body: Record<string, unknown> = {};
   if (askedText === null || random.chance(0.4)) body['filters'] = randomFilters(random, made);
@@ -39,11 +45,11 @@ export function randomRequest(random: Random, made: Made): RandomRequest {
 }
 
 /** The query string written again from its tree, in a different form. */
-export function rewriteQuery(request: RandomRequest, asked: Asked): RandomRequest {
+export function rewriteQuery(request: RandomRequest, asked: AskedClause): RandomRequest {
   return { ...request, asked, body: { ...request.body, query: queryOf(new Random(1), asked) } };
 }
 
-function queryOf(random: Random, asked: Asked): string {
+function queryOf(random: Random, asked: AskedClause): string {
   return `${random.pick(['', '', ' '])}${queryText(random, asked)}`;
 }
 
@@ -59,7 +65,7 @@ const entityValues: Readonly<Record<string, readonly unknown[]>> = {
   ],
 }; // prettier-ignore
 
-function entitiesOf(random: Random, made: Made): unknown {
+function entitiesOf(random: Random, made: MadeDataset): unknown {
   const entitiesPresent = Object.values(made.entities);
   const pairs = random.list(1 + random.below(3), () => {
     const all = Object.keys(entityValues);
@@ -96,7 +102,7 @@ function placeFilter(random: Random): unknown {
 }
 
 /** `fields` and `exclude_fields`: names at the top, paths into objects, one name alone, some unknown. */
-function shapeOf(random: Random, made: Made): Record<string, unknown> {
+function shapeOf(random: Random, made: MadeDataset): Record<string, unknown> {
   const knownNames = ['_id', '_commit', ...namedFields(made.columns).map(({ name }) => name)];
   const names = (unknown: number): unknown => {
     const list = random.list(random.below(4), () => random.pick(knownNames));
@@ -109,7 +115,7 @@ function shapeOf(random: Random, made: Made): Record<string, unknown> {
   };
 }
 
-function orderingOf(random: Random, made: Made): unknown {
+function orderingOf(random: Random, made: MadeDataset): unknown {
   const fields = namedFields(made.columns);
   const sorted = fields.filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   const names = (sorted.length > 0 && random.chance(0.98) ? sorted : fields).map(
@@ -123,7 +129,7 @@ function orderingOf(random: Random, made: Made): unknown {
 }
 
 /** The facets of one level. */
-function facetsOf(random: Random, made: Made): unknown {
+function facetsOf(random: Random, made: MadeDataset): unknown {
   const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   if (fields.length === 0) return [];
   const list = random.shuffled(fields).slice(0, 1 + random.below(2));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { World } from '../catalog/world.js';
+import { CatalogWorld } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 
 /** A vault or an object as a search should show it, recorded by the test when it creates them. */
@@ -39,7 +39,7 @@ export interface Searcher {
 
 /** A catalogue of random vaults, rights and objects. */
 export interface RandomCatalogue {
-  readonly world: World;
+  readonly world: CatalogWorld;
   /** The documents in the order of a search: vaults, then objects, oldest first. */
   readonly documents: readonly ModelDocument[];
   readonly searchers: readonly Searcher[];
@@ -61,7 +61,7 @@ export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', 
 export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new World(await openCatalog(file));
+  const newWorld = new CatalogWorld(await openCatalog(file));
   const newPeople = [
     await newWorld.user('ann@acme.org', 'acme', 'primary_owner'),
     await newWorld.user('bob@acme.org', 'acme'),
@@ -94,7 +94,7 @@ interface ModelVault {
 }
 
 async function randomVaults(
-  world: World,
+  world: CatalogWorld,
   random: Random,
   people: readonly CreatedUser[],
 ): Promise<readonly ModelVault[]> {
@@ -173,7 +173,7 @@ function vaultDocument(
 }
 
 async function randomObject(
-  world: World,
+  world: CatalogWorld,
   random: Random,
   vaults: readonly ModelVault[],
   documents: readonly Writable[],
@@ -225,7 +225,11 @@ async function randomObject(
 }
 
 /** Deletes a few objects with all below them. */
-async function randomDeletions(world: World, random: Random, documents: Writable[]): Promise<void> {
+async function randomDeletions(
+  world: CatalogWorld,
+  random: Random,
+  documents: Writable[],
+): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const objects = documents.filter(({ type }) => type !== 'vault');
     if (objects.length === 0) return;
@@ -259,7 +263,7 @@ function sortDocuments(documents: readonly Writable[]): readonly ModelDocument[]
 
 /** The rules of contract 5.2 and of the specification's accesses, told once more. */
 async function searcherOf(
-  world: World,
+  world: CatalogWorld,
   { user }: CreatedUser,
   vaults: readonly ModelVault[],
 ): Promise<Searcher> {

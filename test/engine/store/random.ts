@@ -81,11 +81,11 @@ const longs = [0n, 1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 1n << 
 const doubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN];
 
 /** How the values of a column are drawn: constant, few, rising or wild, so that every encoding occurs. */
-export interface Style {
+export interface ValueStyle {
   readonly nulls: number;
   readonly kind: 'constant' | 'few' | 'rising' | 'wild';
 }
-export function randomStyle(next: Random): Style {
+export function randomStyle(next: Random): ValueStyle {
   return {
     nulls: pick(next, [0, 0, 0.1, 0.9, 1]),
     kind: pick(next, ['constant', 'few', 'rising', 'wild']),
@@ -93,7 +93,7 @@ export function randomStyle(next: Random): Style {
 }
 
 /** A value for the column; dates are microseconds as bigints. */
-export function randomValue(next: Random, column: Column, style: Style, row: number): Value {
+export function randomValue(next: Random, column: Column, style: ValueStyle, row: number): Value {
   if (next() < style.nulls) return null;
   if (column.isList) {
     const item = { ...column, isList: false };

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 checkBuffers();
 
-interface Written {
+interface WrittenSegment {
   readonly file: string;
   readonly segment: Segment;
 }
@@ -30,7 +30,7 @@ let files = 0;
 async function writeRecords(
   columns: Columns,
   values: readonly (readonly Value[])[],
-): Promise<Written> {
+): Promise<WrittenSegment> {
   const file = join(folder, `${files++}.parquet`);
   const rows = values[0]!.length;
   const data = batchOf(columns, values, rows, 1n);
@@ -54,7 +54,7 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
   for (let round = 0; round < 60; round++) {
     const next = random(seed + round);
     const columns = randomColumns(next, 6, 3);
-    const sources: Written[] = [];
+    const sources: WrittenSegment[] = [];
     for (let i = 0; i < 2; i++) {
       const rows = 1 + Math.floor(next() * 300);
       const values = columns.map((one) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
@@ -203,7 +203,7 @@ test.each(['snapshot', 'restore'] as const)(`a %s that is killed at random momen
 }); // prettier-ignore
 
 describe('on a failing disk', () => {
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'link', 'rename', 'remove', 'read'] },
   ];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { startHost } from '../../../scheduler/worker/host.js';
@@ -176,7 +176,7 @@ async function forgetFormat(path: string): Promise<void> {
 describe('a merge on a failing disk', () => {
   /** Starts a host that arms the fault when the merge begins. */
   const failing =
-    (fault: Fault): typeof startHost =>
+    (fault: FileFault): typeof startHost =>
     (...args) => {
       const host = hostInProcess(...args);
       let isArmed = false;
@@ -190,7 +190,7 @@ describe('a merge on a failing disk', () => {
       return { ...host, send };
     };
 
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'link', 'remove'] },
   ];

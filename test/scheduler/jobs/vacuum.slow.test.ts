@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
@@ -107,7 +107,7 @@ describe('a vacuum that is killed at', () => {
 });
 
 /** The store, which arms a fault when a vacuum begins. */
-function withArmedFault(store: Store, fault: Fault): Store {
+function withArmedFault(store: Store, fault: FileFault): Store {
   let isArmed = false;
   return new Proxy(store, {
     get(target, name) {
@@ -122,7 +122,7 @@ function withArmedFault(store: Store, fault: Fault): Store {
 }
 
 describe('a vacuum on a failing disk', () => {
-  const faults: readonly Omit<Fault, 'nth'>[] = [
+  const faults: readonly Omit<FileFault, 'nth'>[] = [
     { code: 'ENOSPC', operations: ['write', 'rename', 'link', 'commit'] },
     { code: 'EIO', operations: ['flush', 'remove'] },
   ];

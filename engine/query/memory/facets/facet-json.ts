@@ -22,10 +22,10 @@ export function facetJson(
 }
 
 /** The buckets of a facet that the answer contains, in order, by parent bucket. */
-interface Shown {
+interface ShownBuckets {
   readonly node: Merged;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
-  readonly nested: readonly Shown[];
+  readonly nested: readonly ShownBuckets[];
 }
 
 /** Throws `tooManyBuckets` if the answer would have more terms or bins than a response may hold. */
@@ -33,7 +33,7 @@ function shownOf(
   node: Merged,
   parents: readonly number[],
   counts: { facetTerms: number; facetBuckets: number },
-): Shown {
+): ShownBuckets {
   if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
   const all = byParent(node, parents);
@@ -51,7 +51,7 @@ function shownOf(
   return { node, below, nested: node.nested(own).map((child) => shownOf(child, own, counts)) };
 }
 
-function answerOf({ node, below, nested }: Shown, parent: number): string {
+function answerOf({ node, below, nested }: ShownBuckets, parent: number): string {
   if (node.kind === 'stats') {
     const total = node.totals.get(parent);
     return total ? total.answer(node.facet) : emptyAnswer(node.facet);

@@ -57,7 +57,7 @@ function mergedBuckets(
     partials.forEach((partial, index) => addCounts(counts, partial.counts, keys.numbers[index]!));
     return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: () => [] }; // prettier-ignore
   }
-  const numbering = new Numbering(keys.size);
+  const numbering = new KeyNumbering(keys.size);
   const own = partials.map((partial, index) =>
     numbering.add(partial, keys.numbers[index]!, above?.[index]),
   );
@@ -76,7 +76,7 @@ function mergedBuckets(
 }
 
 /** Numbers the buckets of several partial results: pairs of a parent bucket and a key. */
-class Numbering {
+class KeyNumbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
   readonly counts: number[] = [];

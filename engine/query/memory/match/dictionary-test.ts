@@ -1,6 +1,6 @@
 import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
 import { acquireBytes, wordsOf } from '../selection-bytes.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /** The entries of a dictionary that satisfy a condition. */
@@ -28,7 +28,7 @@ export type EntryTest = (
 /** A condition on the values of dictionaries. An entry is tested once per query. */
 export interface DictionaryTest {
   /** Selects the values whose entries satisfy the condition. */
-  find(values: DictionaryValues, count: number, within: SelectionVector): Tested;
+  find(values: DictionaryValues, count: number, within: SelectionVector): TestResult;
   /** Whether any of these strings satisfies the condition. */
   isAmong(strings: DistinctStrings): boolean | Unsupported;
 }
@@ -65,7 +65,7 @@ function matchesOfTable(
   distinct: Int32Array | undefined,
   count: number,
   within: SelectionVector,
-): Tested {
+): TestResult {
   if (hits === 0) return 'none';
   if (hits === known) return 'all';
   if (distinct !== undefined) {

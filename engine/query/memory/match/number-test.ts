@@ -14,7 +14,7 @@ import {
   wholeSpan,
   type NumberRange,
 } from './number-bounds.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
 /** Selects the numbers or dates of a range. */
@@ -100,7 +100,7 @@ export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
 type NumberValues = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
 
 function numeric(
-  find: (values: NumberValues, count: number, within: SelectionVector) => Tested,
+  find: (values: NumberValues, count: number, within: SelectionVector) => TestResult,
 ): ValueTest {
   return {
     find(values, count, within) {

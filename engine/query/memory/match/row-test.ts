@@ -8,17 +8,22 @@ import type {
 } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
-import { intersection, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import {
+  intersection,
+  isSparse,
+  type SelectionVector,
+  type TestResult,
+} from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /**
  * A predicate, prepared for one query: returns the rows of a segment that satisfy it, and yields where it may be interrupted. The
  * answer has to be correct for the rows of `within` only, which the test does not write into.
  */
-export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, Tested>;
+export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, TestResult>;
 
 /** A test of one condition, which is not interrupted. */
-export function rowTest(test: (view: SegmentView, within: SelectionVector) => Tested): RowTest {
+export function rowTest(test: (view: SegmentView, within: SelectionVector) => TestResult): RowTest {
   // oxlint-disable-next-line require-yield -- a single condition takes at most a tenth of a second
   return function* (view, within) {
     return test(view, within);
@@ -52,7 +57,7 @@ export interface ValueTest {
     count: number,
     within: SelectionVector,
     hashes: () => StringHashes | undefined,
-  ): Tested;
+  ): TestResult;
 }
 
 /** Selects the records of which any value of the field passes the test. */
@@ -76,7 +81,7 @@ function rowsOfTest(
   test: ValueTest,
   within: SelectionVector,
   hashes: () => StringHashes | undefined = () => undefined,
-): Tested {
+): TestResult {
   const { offsets, rows, values } = column;
   if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
   const count = offsets[rows]!;
@@ -85,14 +90,18 @@ function rowsOfTest(
 }
 
 /** A range of consecutive rows of a column. */
-interface Part {
+interface RowRange {
   readonly column: MemoryColumn;
   readonly within: SelectionVector;
   readonly from: number;
 }
 
 /** The part of the column that holds all wanted rows, if that is less than half of it; undefined for lists and hash lookups. */
-function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest): Part | undefined {
+function partOf(
+  column: MemoryColumn,
+  within: SelectionVector,
+  test: ValueTest,
+): RowRange | undefined {
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
   if (test.probesHashes && column.values.kind === 'strings') return undefined;
@@ -101,7 +110,11 @@ function partOf(column: MemoryColumn, within: SelectionVector, test: ValueTest):
   return { column: columnRows(column, from, to), within: within.subarray(from, to), from };
 }
 
-function shiftTested(selection: Tested, { column, from }: Part, whole: MemoryColumn): Tested {
+function shiftTested(
+  selection: TestResult,
+  { column, from }: RowRange,
+  whole: MemoryColumn,
+): TestResult {
   if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
   const mask = new Uint8Array(whole.rows);
@@ -151,7 +164,7 @@ export function elementTest(list: FieldRef, test: RowTest): RowTest {
   };
 }
 
-function withValue({ present, rows }: MemoryColumn, found: Tested): Tested {
+function withValue({ present, rows }: MemoryColumn, found: TestResult): TestResult {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return intersection(found, present);
@@ -181,7 +194,7 @@ function valuesWithin(
 }
 
 /** The rows to which the found values belong. */
-function rowsOf(found: Tested, offsets: Int32Array, rows: number): Tested {
+function rowsOf(found: TestResult, offsets: Int32Array, rows: number): TestResult {
   if (found === 'none' || isUnsupported(found)) return found;
   if (found !== 'all' && isSparse(found)) return rowsOfSome(found, offsets, rows);
   const mask = new Uint8Array(rows);

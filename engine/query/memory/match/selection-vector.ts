@@ -10,7 +10,7 @@ import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selectio
 export type SelectionVector = SelectionBytes | Int32Array;
 
 /** The result of a test. */
-export type Tested = SelectionVector | Unsupported;
+export type TestResult = SelectionVector | Unsupported;
 
 /** True for a selection vector that holds the numbers of rows. */
 export function isSparse(selection: SelectionVector): selection is Int32Array {

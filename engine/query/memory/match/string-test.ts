@@ -1,7 +1,7 @@
 import type { StringHashes, Utf8Strings } from '../column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
-import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
 /** A condition on strings, for both forms in which a column holds them. */
@@ -14,7 +14,7 @@ export interface StringTest {
     count: number,
     within: SelectionVector,
     hashes: () => StringHashes | undefined,
-  ): Tested;
+  ): TestResult;
 }
 
 /** The test of a column in either form. */

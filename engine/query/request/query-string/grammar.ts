@@ -20,12 +20,12 @@ export type Atom =
   | ValueAtom
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
-  | { readonly kind: 'group'; readonly level: Level }
+  | { readonly kind: 'group'; readonly level: ClauseLevel }
   /** `field:{…}`: one element of the list satisfies the level; `text` is the atom as written. */
   | {
       readonly kind: 'element';
       readonly field: string;
-      readonly level: Level;
+      readonly level: ClauseLevel;
       readonly text: string;
     };
 
@@ -38,12 +38,12 @@ export interface Clause {
 }
 
 /** Alternatives, each a conjunction of clauses: AND binds tighter than OR, and no operator is OR (query language 4.1). */
-export interface Level {
+export interface ClauseLevel {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
 /** Parses a query string that is not blank. Throws a `Problem` that names the position. */
-export function parseGrammar(text: string): Level {
+export function parseGrammar(text: string): ClauseLevel {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes) throw tooLarge(budgets.queryBytes, 'bytes', bytes, useFilters);
   const all = tokensOf(text);
@@ -78,7 +78,7 @@ class QueryStringParser {
   ) {}
 
   /** Parses clauses up to a closing bracket or brace, or the end of the string. */
-  level(field: string | null, depth: number): Level {
+  level(field: string | null, depth: number): ClauseLevel {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
     const clauses: { readonly clause: Clause; readonly before: BooleanOperator }[] = [];
@@ -159,7 +159,7 @@ class QueryStringParser {
     return { kind: 'element', field, level, text: this.text.slice(index, end + 1) };
   }
 
-  #group(field: string | null, index: number, depth: number): Level {
+  #group(field: string | null, index: number, depth: number): ClauseLevel {
     if (this.#peek().kind === ')')
       throw new Problem(`The brackets hold nothing, ${atPosition(index)}`);
     const level = this.level(field, depth + 1);
@@ -194,7 +194,7 @@ function literalOf(parts: readonly WildPart[]): string | undefined {
  * Groups clauses by their operators. Choice: in a query string, NOT beside AND or OR negates its clause; between terms without
  * operators it excludes, as `-` does: `cancer NOT breast` matches records that have the first term and not the second.
  */
-function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): Level {
+function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): ClauseLevel {
   const alternatives: Clause[][] = [];
   for (const [i, { clause, before }] of clauses.entries()) {
     const isAlone = before === null && (clauses[i + 1]?.before ?? null) === null;

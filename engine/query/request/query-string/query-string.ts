@@ -17,7 +17,13 @@ import {
 } from '../../predicate/predicate.js';
 import { Problem, problemAt, shownValue } from '../problem.js';
 import { tokenize } from '../../../text/tokenizer.js';
-import { parseGrammar, type Atom, type Clause, type Level, type ValueAtom } from './grammar.js';
+import {
+  parseGrammar,
+  type Atom,
+  type Clause,
+  type ClauseLevel,
+  type ValueAtom,
+} from './grammar.js';
 
 /** A compiled query string: which records match, and the clauses that rank them. */
 export interface CompiledQueryString {
@@ -42,7 +48,7 @@ export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQu
 }
 
 /** Compiles the parsed tree to a predicate over these fields (query language 4.2). */
-export function compileQueryString(level: Level, fields: FieldIndex): CompiledQueryString {
+export function compileQueryString(level: ClauseLevel, fields: FieldIndex): CompiledQueryString {
   return new Compiler(fields).level(level);
 }
 
@@ -61,7 +67,7 @@ class Compiler {
   }
 
   /** `+` clauses must match and `-` clauses must not. The others are alternatives, or only rank if there is a `+` clause. */
-  level({ alternatives }: Level): CompiledQueryString {
+  level({ alternatives }: ClauseLevel): CompiledQueryString {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
@@ -105,7 +111,7 @@ class Compiler {
   }
 
   /** Choice: conditions in braces do not rank, and braces behind a field that is no list of objects match nothing. */
-  #element(name: string, level: Level): CompiledQueryString {
+  #element(name: string, level: ClauseLevel): CompiledQueryString {
     const row = this.fields.find(name);
     const fieldsInside = row && elementFields(this.fields, row);
     if (!fieldsInside) return unrankedQuery(none);

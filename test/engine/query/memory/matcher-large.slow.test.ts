@@ -28,13 +28,13 @@ import { freshSeed } from '../../../seed.js';
 const givenSeed = process.env['STRANDLAKE_SEED'];
 const seeds = givenSeed === undefined ? [1, 2, freshSeed] : [Number(givenSeed)];
 
-type Plain = number | bigint | string | boolean;
+type PlainCellValue = number | bigint | string | boolean;
 
 /** A column of a test: what its rows hold, and how it lies in memory. */
 interface Field {
   readonly name: string;
   readonly type: StoredType;
-  readonly lists: readonly (readonly Plain[])[];
+  readonly lists: readonly (readonly PlainCellValue[])[];
   readonly column: MemoryColumn;
 }
 
@@ -43,8 +43,8 @@ function fieldOf(
   name: string,
   type: StoredType,
   rows: number,
-  make: () => Plain,
-  store: (values: readonly Plain[]) => ColumnValues,
+  make: () => PlainCellValue,
+  store: (values: readonly PlainCellValue[]) => ColumnValues,
 ): Field {
   const isMany = random.chance(0.3);
   const hasGaps = random.chance(0.5);
@@ -67,7 +67,7 @@ function fieldOf(
 }
 
 function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
-  return (values: readonly Plain[]): ColumnValues => {
+  return (values: readonly PlainCellValue[]): ColumnValues => {
     const texts = [...new Set(values as string[])];
     const numbers = new Map(texts.map((text, index) => [text, index]));
     const indices = kind.from(values.map((value) => numbers.get(value as string)!));
@@ -77,17 +77,17 @@ function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Arr
   };
 }
 
-function texts(values: readonly Plain[]): ColumnValues {
+function texts(values: readonly PlainCellValue[]): ColumnValues {
   return stringsOf(values as readonly string[]);
 }
 
-function ascendingValues(value: (i: number) => Plain, rows: number): () => Plain {
+function ascendingValues(value: (i: number) => PlainCellValue, rows: number): () => PlainCellValue {
   let next = 0;
   return () => value(Math.floor((next++ / rows) * 20));
 }
 
 function madeFields(random: Random, rows: number): readonly Field[] {
-  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly Plain[]): ColumnValues =>
+  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly PlainCellValue[]): ColumnValues =>
     ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
   const long = (): bigint => BigInt(random.below(50) - 25);
   const strange = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
@@ -97,7 +97,7 @@ function madeFields(random: Random, rows: number): readonly Field[] {
   return [
     fieldOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
     fieldOf(random, 'wide', 'long', rows, () => long() * 10n ** 12n, numbers(Float64Array)),
-    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly Plain[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
+    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
     fieldOf(random, 'double', 'double', rows, () => random.below(100) / 8, numbers(Float64Array)),
     fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
@@ -115,7 +115,7 @@ function madeFields(random: Random, rows: number): readonly Field[] {
 }
 
 /** NaN is above all numbers; strings compare by their bytes. */
-function compare(a: Plain, b: Plain): number {
+function compare(a: PlainCellValue, b: PlainCellValue): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
   if (Number.isNaN(b)) return -1;
@@ -141,19 +141,19 @@ function matchesRow(predicate: Predicate, fields: readonly Field[], row: number)
   }
 }
 
-const knownValues = new WeakMap<Predicate, ReadonlySet<Plain>>();
+const knownValues = new WeakMap<Predicate, ReadonlySet<PlainCellValue>>();
 
-function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<Plain> {
+function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<PlainCellValue> {
   const keys = knownValues.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
   knownValues.set(predicate, keys);
   return keys;
 }
 
-function keyOf(value: Plain, ignoreCase: boolean): Plain {
+function keyOf(value: PlainCellValue, ignoreCase: boolean): PlainCellValue {
   return ignoreCase ? lowerCase(value as string) : value;
 }
 
-function holdsOf(predicate: Predicate, value: Plain): boolean {
+function holdsOf(predicate: Predicate, value: PlainCellValue): boolean {
   switch (predicate.kind) {
     case 'in':
       return keysOf(predicate).has(keyOf(value, predicate.ignoreCase));
@@ -174,7 +174,7 @@ function holdsOf(predicate: Predicate, value: Plain): boolean {
   }
 }
 
-function anyOf(type: StoredType): Plain {
+function anyOf(type: StoredType): PlainCellValue {
   if (type === 'string') return 'x';
   if (type === 'boolean') return true;
   return type === 'long' ? 0n : 0;
@@ -189,7 +189,7 @@ function randomPredicate(random: Random, fields: readonly Field[], depth: number
   const field = { name, path: [name], type };
   const known = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
   // A field of few rows may have no value.
-  const some = (): Plain => (known.length > 0 ? random.pick(known) : anyOf(type));
+  const some = (): PlainCellValue => (known.length > 0 ? random.pick(known) : anyOf(type));
   const kind = random.below(type === 'string' ? 6 : 3);
   if (kind === 0 && random.chance(0.3)) return node({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {

@@ -5,7 +5,7 @@ import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
-import type { Selected } from '../../../../engine/query/plan/executor.js';
+import type { SelectedRows } from '../../../../engine/query/plan/executor.js';
 import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
@@ -77,8 +77,12 @@ describe('shards in threads', () => {
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     const layout = { projection, format: { kind: 'texts' } } as const;
     const lines = { projection, format: { kind: 'json', end: '\n' } } as const;
-    const selected = async (body: object, own: PageLayout = layout): Promise<Selected> =>
-      (await memory.select(snapshot, { ...parseQuery(body, fields), layout: own }, {})) as Selected;
+    const selected = async (body: object, own: PageLayout = layout): Promise<SelectedRows> =>
+      (await memory.select(
+        snapshot,
+        { ...parseQuery(body, fields), layout: own },
+        {},
+      )) as SelectedRows;
     for (const page of [{}, { ordering: ['-depth'] }, { offset: 20, limit: 7 }, { limit: 0 }]) {
       const body = { filters: [['depth__gte', 202]], ...page };
       const found = await selected(body);

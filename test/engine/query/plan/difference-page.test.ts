@@ -63,7 +63,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
         let text = '';
         for await (const piece of differencePage(bench.engine, versions, changes, at, limit, {}))
           text += piece;
-        const page = JSON.parse(`[${text}]`) as Shown[];
+        const page = JSON.parse(`[${text}]`) as ShownDifference[];
         expect(page).toHaveLength(Math.min(limit, expected.length - at));
         found.push(
           ...page.map(({ change, record, before, fields }) => {
@@ -100,10 +100,10 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   });
 });
 
-interface Shown {
+interface ShownDifference {
   readonly change: string;
   readonly record: { readonly _id: string; readonly n: number; readonly info: { readonly b: number } }; // prettier-ignore
-  readonly before: null | Shown['record'];
+  readonly before: null | ShownDifference['record'];
   readonly fields: readonly string[];
 }
 

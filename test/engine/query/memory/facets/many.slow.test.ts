@@ -12,7 +12,7 @@ import {
   type TestRow,
 } from '../../dataset.js';
 import { store } from '../../property-check.js';
-import type { Made } from '../../naive-fields.js';
+import type { MadeDataset } from '../../naive-fields.js';
 import { Random } from '../../random.js';
 import { alikeTexts } from './alike.js';
 import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
@@ -60,7 +60,7 @@ const facets: readonly Readonly<Record<string, unknown>>[] = [
 ];
 
 let bench: Bench;
-let madeView: Made;
+let madeView: MadeDataset;
 let dataset: Dataset;
 beforeAll(async () => {
   bench = await openBench();
