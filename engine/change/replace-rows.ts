@@ -112,19 +112,37 @@ function pickedRows(
   columns: Columns,
 ): { readonly columns: readonly Data[]; readonly rows: Int32Array } {
   if (columns.length === 0) return { columns: [], rows };
+  const { runs, positions } = ascendingRuns(numbers, rows);
+  const sources = runs.map((run): RowsToRead => {
+    const segment = segments[run.number]!;
+    return { segment, columns: segment.columns, rows: run.rows };
+  });
+  return { columns: readRows(sources, columns), rows: positions };
+}
+
+/** Distinct rows of one segment, ascending. */
+interface RowRun {
+  readonly number: number;
+  readonly rows: Int32Array;
+}
+
+/** Rows in any order, which may repeat, as ascending runs by number of their segment; and the position of each row among those of all runs. */
+export function ascendingRuns(
+  numbers: Int32Array,
+  rows: Int32Array,
+): { readonly runs: readonly RowRun[]; readonly positions: Int32Array } {
   const keys = new Float64Array(rows.length);
   let greatestRow = 0;
   for (let i = 0; i < rows.length; i++) if (rows[i]! > greatestRow) greatestRow = rows[i]!;
   for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (greatestRow + 1) + rows[i]!;
   const order = ascendingOrder(keys);
-  const places = new Int32Array(rows.length);
+  const positions = new Int32Array(rows.length);
   const distinct = new Int32Array(rows.length);
-  const sources: RowsToRead[] = [];
+  const runs: RowRun[] = [];
   let [begin, end, number] = [0, 0, -1];
   const closeRun = (): void => {
     if (end === begin) return;
-    const segment = segments[number]!;
-    sources.push({ segment, columns: segment.columns, rows: distinct.subarray(begin, end) });
+    runs.push({ number, rows: distinct.subarray(begin, end) });
     begin = end;
   };
   for (let at = 0; at < rows.length; at++) {
@@ -133,12 +151,11 @@ function pickedRows(
       closeRun();
       number = numbers[i]!;
     }
-    // With `id_fields`, one record may replace several.
     if (end === begin || distinct[end - 1] !== rows[i]) distinct[end++] = rows[i]!;
-    places[i] = end - 1;
+    positions[i] = end - 1;
   }
   closeRun();
-  return { columns: readRows(sources, columns), rows: places };
+  return { runs, positions };
 }
 
 /** The column of row ids. */

@@ -280,27 +280,28 @@ export class Shard {
     match: Matcher,
   ): { readonly found: SelectionVector; readonly by: 'filters' | 'pages' } | undefined {
     const cache = this.#cache.pages(snapshot, segment);
-    const { areVariantsPlaced } = segment;
-    // If the pages of some segments rule out nothing, the pages of the others will not either.
-    const mayGain = missed.inARow < mostMisses;
+    const { file } = cache;
+    const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = paged.names.every(cache.hasColumn);
     const hashes = isInMemory ? paged.lookedUp.map(cache.hashes) : [];
+    // A hash table that is there finds the rows at once.
+    if (hashes.includes('made')) return undefined;
     // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
-    if (isInMemory && ((!mayGain && !isFiltered) || hashes.includes('made'))) return undefined;
-    const { file } = cache;
-    const groups = isFiltered
-      ? groupsToRead(file, paged, cache.filter, areVariantsPlaced)
-      : file.groups;
+    // If the pages of some segments rule out nothing, the pages of the others will not either.
+    const mayGain = missed.inARow < mostMisses;
+    if (!isFiltered && !mayGain) return undefined;
+    const groups = isFiltered ? groupsToRead(file, paged, cache.filter, arePlaced) : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return undefined;
     const view = this.#cache.view(snapshot, segment);
-    const spans = isInMemory ? spansToRead(file, paged, areVariantsPlaced) : undefined;
-    const pages = isInMemory ? undefined : pagesToRead(file, paged, groups, areVariantsPlaced);
-    missed.inARow = (spans ?? pages) === undefined ? missed.inARow + 1 : 0;
-    const found =
-      (spans && matchSpans(spans, view, match)) ??
-      (pages && matchPages(pages, segment.rows, match, cache.column));
+    const found = isInMemory
+      ? unlessMissed(spansToRead(file, paged, arePlaced), missed, (spans) =>
+          matchSpans(spans, view, match),
+        )
+      : unlessMissed(pagesToRead(file, paged, groups, arePlaced), missed, (pages) =>
+          matchPages(pages, segment.rows, match, cache.column),
+        );
     if (found === undefined) return undefined;
     const { deleted } = view;
     return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
@@ -358,6 +359,16 @@ const fewRows = 16;
 
 /** The number of consecutive segments with too many matching pages, after which a query stops looking at pages. */
 const mostMisses = 4;
+
+/** The result of `match` for the parts to read; undefined without any, which counts as a miss. */
+function unlessMissed<P, R>(
+  parts: P | undefined,
+  missed: { inARow: number },
+  match: (parts: P) => R,
+): R | undefined {
+  missed.inARow = parts === undefined ? missed.inARow + 1 : 0;
+  return parts && match(parts);
+}
 
 /** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
 function collect(

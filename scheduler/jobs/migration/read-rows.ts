@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { pickRowsOf } from '../../../engine/change/interleave.js';
+import { ascendingRuns } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
@@ -36,7 +37,9 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   const count = countRows(rows);
   if (order === undefined && count >= all * wholeShare) return readWhole(segments, columns);
   if (order !== undefined && count >= all * wholeOrderedShare) {
-    const { ascending, positions } = readUnordered(segments, order);
+    const { runs, positions } = ascendingRuns(everySecond(order, 0), everySecond(order, 1));
+    const rowsByIndex = new Map(runs.map((run) => [run.number, run.rows]));
+    const ascending = segments.map((one, i) => ({ ...one, rows: rowsByIndex.get(i) ?? noRows }));
     const data = await readWhole(ascending, columns);
     return data.map((column) => pickRowsOf(column, positions));
   }
@@ -58,31 +61,12 @@ function readWhole(segments: readonly ChunkSegment[], columns: Columns): Promise
   );
 }
 
-/** The rows of an order segment by segment, ascending, and where each row of the order is among them. */
-function readUnordered(
-  segments: readonly ChunkSegment[],
-  order: Int32Array,
-): { readonly ascending: readonly ChunkSegment[]; readonly positions: Int32Array } {
-  const count = order.length / 2;
-  const ends = new Int32Array(segments.length + 1);
-  for (let i = 0; i < order.length; i += 2) ends[order[i]! + 1]!++;
-  for (let i = 0; i < segments.length; i++) ends[i + 1]! += ends[i]!;
-  const next = ends.slice();
-  // A row and its place in the order, as one number below 2^53.
-  const keys = new Float64Array(count);
-  for (let i = 0; i < count; i++) keys[next[order[2 * i]!]!++] = order[2 * i + 1]! * count + i;
-  const positions = new Int32Array(count);
-  const ascending = segments.map((one, index) => {
-    const ownKeys = keys.subarray(ends[index], ends[index + 1]).sort();
-    const rows = new Int32Array(ownKeys.length);
-    for (let k = 0; k < ownKeys.length; k++) {
-      const row = Math.floor(ownKeys[k]! / count);
-      rows[k] = row;
-      positions[ownKeys[k]! - row * count] = ends[index]! + k;
-    }
-    return { ...one, rows };
-  });
-  return { ascending, positions };
+const noRows = new Int32Array(0);
+
+function everySecond(pairs: Int32Array, from: 0 | 1): Int32Array {
+  const numbers = new Int32Array(pairs.length / 2);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = pairs[2 * i + from]!;
+  return numbers;
 }
 
 /** The chunk without the records whose byte in `dropped` is 1. */
@@ -103,7 +87,7 @@ export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows 
 
 /** The rows of a segment that a chunk does not have. */
 function leftOut({ segment, rows }: ChunkSegment): Int32Array {
-  if (rows === 'all') return new Int32Array(0);
+  if (rows === 'all') return noRows;
   const otherRows = new Int32Array(segment.rows - rows.length);
   let count = 0;
   let next = 0;
