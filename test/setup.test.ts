@@ -26,6 +26,7 @@ const compiler = `const fs = require('fs');
   const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
   fs.mkdirSync(out, { recursive: true });
   fs.writeFileSync(out + '/strandlake.js', 'process.exit(9)');
+  fs.writeFileSync(out + '/../tsconfig.tsbuildinfo', '');
   fs.writeFileSync(out + '/module.js', '');`;
 
 /** A project with no packages but stand-ins. */
@@ -77,13 +78,15 @@ describe('setup', () => {
     expect(runs()).toBe(`${before}cbcb`);
   });
 
-  test('builds again after a change, and leaves nothing of the build before', () => {
+  test('builds again after a change, and keeps of the build before only modules that have a source', () => {
     putFile('dist/test/stale.test.js', '');
     putFile('cli/added.ts', 'export {};');
+    putFile('dist/cli/added.js', 'compiled before');
     const before = runs();
     expect(setup('build').stderr).toBe('Building …\n');
     expect(runs()).toBe(`${before}cb`);
     expect(existsSync(join(project, 'dist/test/stale.test.js'))).toBe(false);
+    expect(readFileSync(join(project, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
   });
 
   test('does not build again after an archive or a container has cut the times of files to seconds', () => {
