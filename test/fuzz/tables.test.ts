@@ -7,10 +7,10 @@ import { knownParams } from './params.js';
 
 test.each([
   ['folders of test/fuzz/corpus.ts', folders],
-  ['words of test/fuzz/dictionary.ts', dictionaryWords],
+  ['dictionaryWords of test/fuzz/dictionary.ts', dictionaryWords],
   ['nestings of test/fuzz/dictionary.ts', nestings],
   ['makers of test/fuzz/grammar.ts', makers],
-  ['known of test/fuzz/params.ts', knownParams],
+  ['knownParams of test/fuzz/params.ts', knownParams],
 ])('%s have an entry for every reader', (_, table) => {
   const names = readers.map(({ name }) => name);
   expect(Object.keys(table).sort()).toEqual(names.sort());

@@ -145,7 +145,7 @@ const replacementActions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The end of the message about an unknown action: what may have been meant, or all that there are. */
-function actionFor(name: string): string {
+function unknownActionAdvice(name: string): string {
   const form = replacementActions.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;
   const names = [...actions.keys(), ...lengthActions.keys()].filter((one) => one !== '');
@@ -182,7 +182,8 @@ export function conditionOfAction(field: FieldRef, name: string, value: unknown)
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
   const knownAction = actions.get(name);
-  if (!knownAction) throw new Problem(`Unknown action: ${name.slice(0, 80)}.${actionFor(name)}`);
+  if (!knownAction)
+    throw new Problem(`Unknown action: ${name.slice(0, 80)}.${unknownActionAdvice(name)}`);
   // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
   if (!knownAction.types(field.type)) {

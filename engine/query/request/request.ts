@@ -132,7 +132,7 @@ export function parseExportParams(
   return request;
 }
 
-/** Parses the `source_params` of a migration: the same with any limit. */
+/** Parses the `source_params` of a migration: a query as of an export, with any limit. */
 export function parseMigrationParams(
   params: unknown,
   fields: readonly DatasetField[],

@@ -167,7 +167,7 @@ test('every operation that the server serves stands in the interface, but for it
     .map((row) => `${row.method} ${pathShape(row.paths[0])}`)
     .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
-    (key) => `add ${key} to test/api/interface.txt, or to \`own\` in this test`,
+    (key) => `add ${key} to test/api/interface.txt, or to \`ownRoutes\` in this test`,
   );
   expect(advice).toEqual([]);
 });

@@ -210,7 +210,8 @@ test('the table has every operation on a thing', () => {
     .map(([id]) => id);
   const missing = all.filter((id) => neededPermissions[id] === undefined);
   const advice = missing.map(
-    (id) => `add ${id} to \`needed\`, or to owned-resources.ts if users or accounts own it`,
+    (id) =>
+      `add ${id} to \`neededPermissions\`, or to owned-resources.ts if users or accounts own it`,
   );
   expect(advice).toEqual([]);
   expect(Object.keys(neededPermissions).toSorted()).toEqual(all.toSorted());

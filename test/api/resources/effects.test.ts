@@ -125,7 +125,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
       beacons: async () => idOf(await ann.post('/v2/beacons', beacon)),
     };
     const newId = newIds[name];
-    if (newId === undefined) throw new Error(`add ${name} to \`made\` in this test`);
+    if (newId === undefined) throw new Error(`add ${name} to \`newIds\` in this test`);
     const path = `/v2/${name}/${await newId()}`;
     for (const key of Object.keys(properties)) {
       const before = (await ann.get(path)).json;

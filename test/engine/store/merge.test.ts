@@ -88,7 +88,7 @@ describe('merging', () => {
       const dropsDeleted = next() < 0.7;
       const share = next() < 0.5 ? 0 : next();
       /** The rows of the merged segment that are deleted. */
-      const keptRows: number[] = [];
+      const deletedMergedRows: number[] = [];
       const sources: { file: string; segment: Segment }[] = [];
       const expected: Value[][] = wideColumns.map(() => []);
       const ids: Value[] = [];
@@ -112,7 +112,7 @@ describe('merging', () => {
         baseRowId += rows;
         const goneRowSet = new Set(goneRows);
         const isLeft = (row: number): boolean => !dropsDeleted || !goneRowSet.has(row);
-        if (!dropsDeleted) keptRows.push(...goneRows.map((row) => ids.length + row));
+        if (!dropsDeleted) deletedMergedRows.push(...goneRows.map((row) => ids.length + row));
         const stored = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
         ids.push(...stored.filter((_, row) => isLeft(row)));
         for (let row = 0; row < rows; row++) if (isLeft(row)) rowIds.push(first + row);
@@ -127,7 +127,7 @@ describe('merging', () => {
       const file = join(folder, `${files++}.parquet`);
       const mergedSegment = await mergeSegments(sources, wideColumns, file, dropsDeleted);
       expect(mergedSegment.deletion ? [...deletedRows(mergedSegment.deletion)] : []).toEqual(
-        keptRows,
+        deletedMergedRows,
       );
       const columnsPresent = presentColumns(
         wideColumns,

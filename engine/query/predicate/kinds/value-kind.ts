@@ -44,7 +44,7 @@ export interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** The test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** As in `PredicateKind`; none if absent. */
+  /** Strings that every matching value contains, as in `PredicateKind`; without this function there are none. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
